@@ -1,0 +1,110 @@
+# Backend-stack testbed (GNU make). `make help` lists the targets; V=1 shows the commands.
+#
+# BUILD, CC, CFLAGS, LDFLAGS, PREFIX and DESTDIR may be set on the command line.
+# Sanitizer builds live in folders of their own: build/asan, build/tsan.
+
+BUILD   ?= build
+CC      ?= gcc
+PREFIX  ?= /usr/local
+CFLAGS  ?= -O2 -g
+MODE    ?=
+
+HARDENING = -fstack-protector-strong -D_FORTIFY_SOURCE=3 -fPIE -fcf-protection
+ifneq ($(MODE),)
+HARDENING =
+CFLAGS   = -O1 -g -fno-omit-frame-pointer -fsanitize=$(MODE)
+LDFLAGS += -fsanitize=$(MODE)
+endif
+
+WARNINGS  = -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2
+CPPFLAGS += -D_GNU_SOURCE
+BASE      = -std=c11 $(WARNINGS) $(HARDENING) -MMD -MP
+LINK      = -pie -Wl,-z,relro,-z,now
+
+LUA_CFLAGS  = $(shell pkg-config --cflags luajit)
+LUA_LIBS    = $(shell pkg-config --libs luajit)
+FCGI_LIBS   = -lfcgi
+LLHTTP      = /usr/share/llhttp
+
+Q = $(if $(V),,@)
+say = $(if $(V),,@printf '  %-6s %s\n' '$(1)' '$(2)';)
+
+server_src  := $(wildcard fcgi-server/*.c)
+client_src  := $(wildcard bench/load-client/*.c)
+handler_src := $(wildcard handlers/*.c)
+bench_src   := $(wildcard bench/*.c)
+unit_src    := $(wildcard tests/unit/*.c)
+
+server_obj  := $(server_src:%.c=$(BUILD)/obj/%.o)
+client_obj  := $(client_src:%.c=$(BUILD)/obj/%.o) $(addprefix $(BUILD)/obj/llhttp/,api.o http.o llhttp.o)
+handlers    := $(handler_src:handlers/%.c=$(BUILD)/handlers/%.so)
+bench_bin   := $(bench_src:bench/%.c=$(BUILD)/%)
+unit_bin    := $(unit_src:%.c=$(BUILD)/%)
+
+.DELETE_ON_ERROR:
+.PHONY: all help setup bench tune test clean install
+
+all: $(BUILD)/fcgi-server $(BUILD)/load-client $(handlers) $(bench_bin) ## build everything
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+setup: ## install the Debian packages that are missing
+	$(Q)scripts/setup
+
+# --- programs -----------------------------------------------------------------
+
+$(BUILD)/fcgi-server: $(server_obj) $(BUILD)/flags
+	$(call say,LD,$@)$(CC) $(LINK) $(LDFLAGS) -o $@ $(server_obj) $(LUA_LIBS) $(FCGI_LIBS) -ldl -lpthread
+
+$(BUILD)/load-client: $(client_obj) $(BUILD)/flags
+	$(call say,LD,$@)$(CC) $(LINK) $(LDFLAGS) -o $@ $(client_obj) -lm -lpthread
+
+$(BUILD)/handlers/%.so: handlers/%.c fcgi-server/fcgi-handler.h $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call say,SO,$@)$(CC) $(CPPFLAGS) $(filter-out -fPIE -MMD -MP,$(BASE)) $(CFLAGS) -fPIC -shared -fvisibility=hidden \
+		-Wl,-z,relro,-z,now $(LDFLAGS) -Ifcgi-server -o $@.new $< && mv -f $@.new $@
+
+# Small programs of one file: floor responders and the like.
+$(BUILD)/%: bench/%.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call say,CC,$@)$(CC) $(CPPFLAGS) $(filter-out -MMD -MP,$(BASE)) $(CFLAGS) $(LINK) $(LDFLAGS) -o $@ $< $(FCGI_LIBS)
+
+$(BUILD)/obj/fcgi-server/%.o: fcgi-server/%.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call say,CC,$@)$(CC) $(CPPFLAGS) $(BASE) $(CFLAGS) $(LUA_CFLAGS) -c -o $@ $<
+
+$(BUILD)/obj/bench/%.o: bench/%.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call say,CC,$@)$(CC) $(CPPFLAGS) $(BASE) $(CFLAGS) -I/usr/include/llhttp -c -o $@ $<
+
+# llhttp comes as C sources in a Debian package: compiled in, nothing vendored.
+$(BUILD)/obj/llhttp/%.o: $(LLHTTP)/%.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call say,CC,$@)$(CC) -std=c11 $(HARDENING) $(CFLAGS) -w -I/usr/include/llhttp -c -o $@ $<
+
+# Rebuilds everything when the flags change.
+$(BUILD)/flags: FORCE
+	@mkdir -p $(@D)
+	@printf '%s\n' '$(CC) $(CPPFLAGS) $(BASE) $(CFLAGS) $(LINK) $(LDFLAGS)' | cmp -s - $@ || \
+		printf '%s\n' '$(CC) $(CPPFLAGS) $(BASE) $(CFLAGS) $(LINK) $(LDFLAGS)' > $@
+FORCE:
+
+-include $(server_obj:.o=.d) $(client_obj:.o=.d)
+
+# --- the main jobs: setup first, then a fresh make that knows the packages -----
+
+bench: setup ## reproduce the five comparisons (DOCS=name PROFILE=documented)
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)bench/bench run
+
+tune: setup ## sweep the number of child processes and recommend one
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)bench/bench tune
+
+test: setup ## build and run the tests
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)tests/run
+
+clean: ## remove what was built
+	rm -rf $(BUILD)

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * engine.h - the contract between the process side (master, child) and the
+ * request side (engine, request, router, handlers). The process side decides
+ * when a child serves, drains and ends; an engine decides how bytes become
+ * requests. Neither knows more of the other than what stands here.
+ */
+#ifndef ENGINE_H
+#define ENGINE_H
+
+struct config;
+struct router;
+struct board_slot;
+
+/* What the process side wants of an engine right now. A later value never goes
+ * back to an earlier one. */
+enum child_order {
+    CHILD_SERVE = 0, /* accept and answer */
+    CHILD_DRAIN = 1, /* accept no more; finish what was read; pass kept connections on; return */
+    CHILD_STOP = 2,  /* return now */
+};
+
+/* What an engine gets. Everything belongs to the caller. */
+struct engine_context {
+    const struct config *config;
+    struct router *router;    /* routes with loaded handlers, made in this child */
+    struct board_slot *slot;  /* this child's line of the scoreboard; the engine writes it */
+    int listen_fd;            /* non-blocking, shared with all siblings */
+    int handover_fd;          /* shared queue of connections between siblings; -1 without a master */
+    int order_fd;             /* readable when child_order() may have changed */
+};
+
+/* The order in force. Cheap; reads what is pending on order_fd first. */
+enum child_order child_order(void);
+
+struct engine {
+    const char *name;
+    /* Serves until ordered to end or until the child has answered as many
+     * requests as it may. Returns the exit status of the child: 0 in good
+     * order, 1 when it could not go on (already logged). */
+    int (*serve)(struct engine_context *context);
+};
+
+extern const struct engine engine_event;
+extern const struct engine engine_libfcgi;
+
+#endif
