@@ -76,12 +76,12 @@ $(BUILD)/obj/fcgi-server/%.o: fcgi-server/%.c $(BUILD)/flags
 
 $(BUILD)/obj/bench/%.o: bench/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(call say,CC,$@)$(CC) $(CPPFLAGS) $(BASE) $(CFLAGS) -I/usr/include/llhttp -c -o $@ $<
+	$(call say,CC,$@)$(CC) $(CPPFLAGS) $(BASE) $(CFLAGS) -I/usr/share/include/llhttp -c -o $@ $<
 
 # llhttp comes as C sources in a Debian package: compiled in, nothing vendored.
 $(BUILD)/obj/llhttp/%.o: $(LLHTTP)/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(call say,CC,$@)$(CC) -std=c11 $(HARDENING) $(CFLAGS) -w -I/usr/include/llhttp -c -o $@ $<
+	$(call say,CC,$@)$(CC) -std=c11 $(HARDENING) $(CFLAGS) -w -I/usr/share/include/llhttp -c -o $@ $<
 
 # Rebuilds everything when the flags change.
 $(BUILD)/flags: FORCE
