@@ -42,7 +42,7 @@ bench_bin   := $(bench_src:bench/%.c=$(BUILD)/%)
 unit_bin    := $(unit_src:%.c=$(BUILD)/%)
 
 .DELETE_ON_ERROR:
-.PHONY: all help setup bench tune test clean install
+.PHONY: all help setup bench tune test test-long tests-built clean install
 
 all: $(BUILD)/fcgi-server $(BUILD)/load-client $(handlers) $(bench_bin) ## build everything
 
@@ -92,6 +92,21 @@ FORCE:
 
 -include $(server_obj:.o=.d) $(client_obj:.o=.d)
 
+# --- tests --------------------------------------------------------------------
+
+# A unit test names in a comment, within its first 5 lines, the files it is linked with:
+#     /* links: fcgi-server/record.c fcgi-server/query.c */
+unit_links = $(shell sed -n '1,5s:^/\* links\: *\(.*\) \*/$$:\1:p' $(1))
+define unit_rule
+$(BUILD)/$(1:.c=): $(1) $(patsubst %.c,$(BUILD)/obj/%.o,$(call unit_links,$(1))) $(BUILD)/flags
+	@mkdir -p $$(@D)
+	$$(call say,TEST,$$@)$$(CC) $$(CPPFLAGS) $$(filter-out -MMD -MP,$$(BASE)) $$(CFLAGS) $$(LUA_CFLAGS) -Ifcgi-server -Ibench/load-client \
+		$$(LINK) $$(LDFLAGS) -o $$@ $$(filter %.c %.o,$$^) -lcmocka $$(LUA_LIBS) $$(FCGI_LIBS) -lm -ldl -lpthread
+endef
+$(foreach source,$(unit_src),$(eval $(call unit_rule,$(source))))
+
+tests-built: all $(unit_bin)
+
 # --- the main jobs: setup first, then a fresh make that knows the packages -----
 
 bench: setup ## reproduce the five comparisons (DOCS=name PROFILE=documented)
@@ -102,9 +117,13 @@ tune: setup ## sweep the number of child processes and recommend one
 	$(Q)$(MAKE) --no-print-directory all
 	$(Q)bench/bench tune
 
-test: setup ## build and run the tests
-	$(Q)$(MAKE) --no-print-directory all
-	$(Q)tests/run
+test: setup ## build and run the tests (TESTS=part-of-a-name)
+	$(Q)$(MAKE) --no-print-directory tests-built
+	$(Q)BUILD=$(BUILD) tests/run $(TESTS)
+
+test-long: setup ## run the tests that take longer (TESTS=part-of-a-name)
+	$(Q)$(MAKE) --no-print-directory tests-built
+	$(Q)BUILD=$(BUILD) tests/run --long $(TESTS)
 
 clean: ## remove what was built
 	rm -rf $(BUILD)

@@ -1,0 +1,170 @@
+-- SPDX-License-Identifier: MIT
+--
+-- front.lua - a real nginx, Apache or lighttpd in front of a FastCGI address, with a
+-- small configuration of the test's own. (The shipped configurations are tested
+-- through the stacks.)
+--
+--   front.nginx{fcgi = address, keepalive = n, workers = n, location = "extra directives",
+--               http = "extra", server = "extra"} -> f
+--   front.apache{fcgi = address, reuse = bool}    front.lighttpd{fcgi = address}
+--   f.url, f.pid, f.dir, f:error_log(), f:access_log(), f:stop(signal), f.kind
+
+local process = require("process")
+local testing = require("testing")
+local http = require("http")
+local stat = require("posix.sys.stat")
+
+local front = {}
+local instance = {}
+instance.__index = instance
+local number = 0
+
+local function quoted(text)
+    return '"' .. text .. '"'
+end
+
+local PARAMS = {
+    "QUERY_STRING $query_string", "REQUEST_METHOD $request_method", "CONTENT_TYPE $content_type",
+    "CONTENT_LENGTH $content_length", "SCRIPT_NAME $fastcgi_script_name", "REQUEST_URI $request_uri",
+    "DOCUMENT_URI $document_uri", "SERVER_PROTOCOL $server_protocol", "GATEWAY_INTERFACE CGI/1.1",
+    "REMOTE_ADDR $remote_addr", "SERVER_NAME $server_name", 'HTTP_PROXY ""',
+}
+
+local function nginx_text(self, options)
+    local params = {}
+    for index, line in ipairs(PARAMS) do
+        params[index] = "      fastcgi_param " .. line .. ";\n"
+    end
+    local upstream = options.fcgi:gsub("^unix:(.*)$", '"unix:%1"')
+    local keep = options.keepalive
+        and ("    keepalive " .. options.keepalive .. ";\n") or ""
+    return table.concat {
+        "daemon off;\nworker_processes ", options.workers or 1, ";\npid nginx.pid;\n",
+        "error_log error.log ", options.error_level or "info", ";\n",
+        "events { worker_connections ", options.connections or 1024, "; }\n",
+        "http {\n  access_log access.log;\n  default_type text/plain;\n",
+        "  client_body_temp_path body;\n  fastcgi_temp_path fcgi;\n  proxy_temp_path proxy;\n",
+        "  uwsgi_temp_path uwsgi;\n  scgi_temp_path scgi;\n  client_max_body_size 64m;\n",
+        options.http or "",
+        "  upstream app {\n    server ", upstream, " max_fails=0;\n", options.upstream or "", keep, "  }\n",
+        "  server {\n    listen 127.0.0.1:", self.port, " backlog=4096;\n", options.server or "",
+        "    location / {\n      fastcgi_pass app;\n", options.keepalive and "      fastcgi_keep_conn on;\n" or "",
+        table.concat(params), options.location or "", "    }\n  }\n}\n",
+    }
+end
+
+local function apache_text(self, options)
+    local target = options.fcgi:gsub("^unix:", "")
+    local worker = options.fcgi:find("^unix:")
+        and "unix:" .. target .. "|fcgi://localhost/" or "fcgi://" .. target .. "/"
+    local modules = {}
+    for _, name in ipairs { "mpm_event", "authz_core", "unixd", "log_config", "proxy", "proxy_fcgi" } do
+        local path = "/usr/lib/apache2/modules/mod_" .. name .. ".so"
+        if stat.stat(path) then
+            modules[#modules + 1] = "LoadModule " .. name .. "_module " .. path .. "\n"
+        end
+    end
+    local user = require("posix.unistd").geteuid() == 0 and "User www-data\nGroup www-data\n" or ""
+    return table.concat {
+        "ServerRoot ", quoted(self.dir), "\nServerName localhost\nListen 127.0.0.1:", self.port, "\n",
+        table.concat(modules), user, "PidFile apache.pid\nErrorLog error.log\n",
+        'LogFormat "%r %>s %b" plain\nCustomLog access.log plain\nLogLevel info\n',
+        "DefaultRuntimeDir ", quoted(self.dir), "\nTimeout 30\nLimitRequestLine 100000\n",
+        "<Proxy ", quoted(worker), ">\n  ProxySet enablereuse=", options.reuse and "on" or "off",
+        options.reuse and " max=20" or "", "\n</Proxy>\n",
+        "ProxyPass ", quoted("/"), " ", quoted(worker), " nocanon\n", options.extra or "",
+    }
+end
+
+local function lighttpd_text(self, options)
+    local target = options.fcgi:match("^unix:(.*)$")
+    local host, port = options.fcgi:match("^(.*):(%d+)$")
+    return table.concat {
+        'server.modules = ("mod_fastcgi", "mod_accesslog")\nserver.bind = "127.0.0.1"\nserver.port = ', self.port,
+        "\nserver.document-root = ", quoted(self.dir), '\nserver.errorlog = ', quoted(self.dir .. "/error.log"),
+        '\naccesslog.filename = ', quoted(self.dir .. "/access.log"), "\nserver.upload-dirs = (", quoted(self.dir), ")\n",
+        "server.max-request-field-size = 65535\n",
+        'fastcgi.server = ("/" => (("check-local" => "disable", "fix-root-scriptname" => "enable", ',
+        target and ('"socket" => ' .. quoted(target)) or ('"host" => ' .. quoted(host) .. ', "port" => ' .. port),
+        ")))\n", options.extra or "",
+    }
+end
+
+local kinds = {
+    nginx = {
+        text = nginx_text, file = "nginx.conf",
+        command = function(dir)
+            return { "nginx", "-p", dir, "-e", dir .. "/error.log", "-c", dir .. "/nginx.conf" }
+        end,
+    },
+    apache = {
+        text = apache_text, file = "apache.conf",
+        command = function(dir)
+            return { "apache2", "-f", dir .. "/apache.conf", "-DFOREGROUND" }
+        end,
+    },
+    lighttpd = {
+        text = lighttpd_text, file = "lighttpd.conf",
+        command = function(dir)
+            return { "lighttpd", "-D", "-f", dir .. "/lighttpd.conf" }
+        end,
+    },
+}
+
+local function start(kind, options)
+    number = number + 1
+    local self = setmetatable({
+        kind = kind, dir = testing.dir .. "/" .. kind .. "-" .. number, port = testing.free_port(),
+    }, instance)
+    assert(stat.mkdir(self.dir, 511))
+    -- The web server's workers may run as another user and need to get through.
+    process.run { "chmod", "755", testing.dir, self.dir }
+    self.url = "http://127.0.0.1:" .. self.port
+    local row = kinds[kind]
+    process.write_file(self.dir .. "/" .. row.file, row.text(self, options))
+    local command = row.command(self.dir)
+    command.stderr, command.stdout = self.dir .. "/start.log", self.dir .. "/start.log"
+    command.env = { PATH = os.getenv("PATH") .. ":/usr/sbin:/sbin" }
+    command.nofile = options.nofile
+    self.pid = process.spawn(command)
+    local connect = require("fcgi").connect
+    local up = process.poll(10, function()
+        local c = connect("127.0.0.1:" .. self.port)
+        if c then
+            c:close()
+            return true
+        end
+        return not process.alive(self.pid) and "dead"
+    end)
+    if up ~= true then
+        error(kind .. " did not start: " .. (process.read_file(self.dir .. "/start.log") or "")
+            .. self:error_log())
+    end
+    return self
+end
+
+for kind in pairs(kinds) do
+    front[kind] = function(options)
+        return start(kind, options)
+    end
+end
+
+front.kinds = { "nginx", "apache", "lighttpd" }
+
+function instance:get(path, options)
+    return http.get(self.url .. path, options)
+end
+
+function instance:error_log()
+    return process.read_file(self.dir .. "/error.log") or ""
+end
+
+function instance:access_log()
+    return process.read_file(self.dir .. "/access.log") or ""
+end
+
+function instance:stop(name)
+    return process.finish(self.pid, name or "TERM", 10)
+end
+
+return front

@@ -1,0 +1,221 @@
+-- SPDX-License-Identifier: MIT
+--
+-- testing.lua - what every integration test starts with:
+--
+--   #!/usr/bin/env luajit
+--   package.path = (arg[0]:match("^(.*)/") or ".") .. "/../lib/?.lua;" .. package.path
+--   local t = require("testing")
+--   local server = t.server.start { children = 2 }
+--   t.is(server:get("/hello?name=john").body, "<h1>Hello john</h1>", "the greeting")
+--   server:unchanged("after a greeting")      -- same pids, descriptors, no error in the log
+--   t.done()
+--
+-- Results (TAP on stdout):
+--   t.ok(condition, name, why)   t.is(got, wanted, name)   t.like(text, lua_pattern, name)
+--   t.skip(name, reason)         t.note(text)              t.done()
+--   t.case(name, function)       -- an error inside is one failed test, the file goes on
+-- Places:
+--   t.root   the checkout        t.build  the build folder (environment BUILD)
+--   t.dir    a private temporary folder, removed at the end, short enough for a socket
+--   t.free_port() -> a TCP port that was free just now
+-- Parts (each documented at its head):
+--   t.process (process.lua)  t.server (server.lua)  t.fcgi (fcgi.lua: raw records)
+--   t.http (http.lua: curl)  t.front (front.lua: nginx, Apache, lighttpd)
+--
+-- At the end, also after an error or SIGTERM: what was spawned is killed, and a
+-- process that outlived its parent is a failed test.
+
+local root = debug.getinfo(1, "S").source:sub(2):match("^(.*)/[^/]*$") or "."
+local stdlib = require("posix.stdlib")
+root = stdlib.realpath(root .. "/../..")
+
+local process = require("process")
+local unistd = require("posix.unistd")
+
+local testing = {
+    root = root,
+    process = process,
+    poll = process.poll,
+    now = process.now,
+    read_file = process.read_file,
+    write_file = process.write_file,
+}
+
+local build = os.getenv("BUILD") or "build"
+testing.build = build:sub(1, 1) == "/" and build or root .. "/" .. build
+
+local count, failed, current = 0, 0, nil
+
+local function line(good, name, directive)
+    count = count + 1
+    failed = failed + (good and 0 or 1)
+    name = (current and current .. ": " or "") .. tostring(name or "")
+    io.stdout:write(good and "ok " or "not ok ", count, " - ", (name:gsub("[#\n]", " ")),
+        directive or "", "\n")
+    io.stdout:flush()
+    return good
+end
+
+function testing.note(text)
+    for piece in (tostring(text) .. "\n"):gmatch("(.-)\n") do
+        io.stdout:write("# ", #piece > 500 and piece:sub(1, 500) .. "..." or piece, "\n")
+    end
+end
+
+function testing.ok(condition, name, why)
+    if not line(condition and true or false, name) and why then
+        testing.note(why)
+    end
+    return condition
+end
+
+local function show(value)
+    if type(value) ~= "string" then
+        return tostring(value)
+    end
+    local text = string.format("%q", #value > 300 and value:sub(1, 300) or value)
+    return text:gsub("\\\n", "\\n") .. (#value > 300 and " (" .. #value .. " bytes)" or "")
+end
+
+function testing.is(got, wanted, name)
+    local good = got == wanted
+    line(good, name)
+    if not good then
+        testing.note("got:    " .. show(got))
+        testing.note("wanted: " .. show(wanted))
+    end
+    return good
+end
+
+function testing.like(text, pattern, name)
+    local good = type(text) == "string" and text:find(pattern) ~= nil
+    line(good, name)
+    if not good then
+        testing.note("got:          " .. show(text))
+        testing.note("wanted match: " .. pattern)
+    end
+    return good
+end
+
+function testing.skip(name, reason)
+    line(true, name, " # SKIP " .. reason)
+end
+
+-- Names made inside carry <name>; an error inside becomes one failed test.
+function testing.case(name, body)
+    local outer = current
+    current = (outer and outer .. ": " or "") .. name
+    local good, message = xpcall(body, debug.traceback)
+    if not good then
+        line(false, "ended by an error")
+        testing.note(message)
+    end
+    current = outer
+end
+
+local function temporary()
+    local base = os.getenv("TMPDIR") or "/tmp"
+    if #base > 60 then
+        base = "/tmp" -- a socket path must stay below 108 bytes
+    end
+    return assert(stdlib.mkdtemp(base .. "/test-XXXXXX"))
+end
+testing.dir = temporary()
+
+function testing.free_port()
+    local socket = require("posix.sys.socket")
+    local fd = assert(socket.socket(socket.AF_INET, socket.SOCK_STREAM, 0))
+    assert(socket.bind(fd, { family = socket.AF_INET, addr = "127.0.0.1", port = 0 }))
+    local port = socket.getsockname(fd).port
+    unistd.close(fd)
+    return port
+end
+
+-- Ends what this test started; returns what was left by others' fault.
+local function clean_up()
+    for pid in pairs(process.spawned) do
+        process.kill(pid, "TERM")
+    end
+    process.poll(5, function()
+        for pid in pairs(process.spawned) do
+            process.wait(pid, 0)
+        end
+        return not next(process.spawned)
+    end)
+    for pid in pairs(process.spawned) do
+        testing.note(process.spawned[pid] .. " did not end by TERM")
+        process.finish(pid, "KILL", 2)
+    end
+    local left = {}
+    process.poll(1, function()
+        left = {}
+        for _, pid in ipairs(process.descendants(unistd.getpid())) do
+            if process.state(pid) == "Z" then
+                process.wait(pid, 0)
+            else
+                left[#left + 1] = pid
+            end
+        end
+        return #left == 0
+    end)
+    local names = {}
+    for _, pid in ipairs(left) do
+        names[#names + 1] = pid .. " " .. tostring(process.command(pid))
+        process.finish(pid, "KILL", 2)
+    end
+    return names
+end
+
+local ended = false
+local function close_down()
+    if ended then
+        return {}
+    end
+    ended = true
+    local left = clean_up()
+    if os.getenv("KEEP") then
+        testing.note("kept " .. testing.dir)
+    else
+        process.finish(process.spawn { "rm", "-rf", testing.dir }, "CONT", 10)
+    end
+    return left
+end
+
+-- Ends the test file: the plan, and the exit status.
+function testing.done()
+    current = nil
+    local left = close_down()
+    testing.ok(#left == 0, "no process is left behind", table.concat(left, "\n"))
+    io.stdout:write("1..", count, "\n")
+    io.stdout:flush()
+    os.exit(failed == 0 and 0 or 1)
+end
+
+-- A test that ends early says so by the missing plan; its programs end all the same.
+local guard = newproxy(true)
+getmetatable(guard).__gc = close_down
+testing.guard = guard
+
+local function interrupted(number)
+    close_down()
+    os.exit(128 + number)
+end
+local signal = require("posix.signal")
+signal.signal(signal.SIGTERM, interrupted)
+signal.signal(signal.SIGINT, interrupted)
+signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+
+-- Parts are loaded when first used; they call back into this module.
+package.loaded.testing = testing
+setmetatable(testing, {
+    __index = function(self, name)
+        if name == "server" or name == "fcgi" or name == "http" or name == "front"
+            or name == "scripted" then
+            local part = require(name)
+            rawset(self, name, part)
+            return part
+        end
+    end,
+})
+
+return testing
