@@ -17,17 +17,26 @@ struct board_slot;
 enum child_order {
     CHILD_SERVE = 0, /* accept and answer */
     CHILD_DRAIN = 1, /* accept no more; finish what was read; pass kept connections on; return */
-    CHILD_STOP = 2,  /* return now */
+    CHILD_CLOSE = 2, /* as CHILD_DRAIN, but no sibling stays: serve what has arrived, then close */
+    CHILD_STOP = 3,  /* return now */
+};
+
+/* Exit statuses of a child besides those of serve(). */
+enum child_exit {
+    CHILD_EXIT_TIMEOUT = 3, /* a handler outlived request_timeout and could not be interrupted;
+                               its client has got its 504; already logged */
 };
 
 /* What an engine gets. Everything belongs to the caller. */
 struct engine_context {
     const struct config *config;
-    struct router *router;    /* routes with loaded handlers, made in this child */
-    struct board_slot *slot;  /* this child's line of the scoreboard; the engine writes it */
-    int listen_fd;            /* non-blocking, shared with all siblings */
-    int handover_fd;          /* shared queue of connections between siblings; -1 without a master */
-    int order_fd;             /* readable when child_order() may have changed */
+    struct router *router;   /* routes with loaded handlers, made in this child */
+    struct board_slot *slot; /* this child's line of the scoreboard; the engine writes it */
+    int listen_fd;           /* non-blocking, shared with all siblings */
+    int handover_fd[2];      /* shared queue of connections between siblings, a SOCK_SEQPACKET pair
+                                made before the fork: [0] to take from, [1] to put into, both
+                                non-blocking; -1 without a master */
+    int order_fd;            /* readable when child_order() may have changed */
 };
 
 /* The order in force. Cheap; reads what is pending on order_fd first. */

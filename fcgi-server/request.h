@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * request.h - one request between the engine, which has its bytes, and the
+ * handler, which sees struct fh_request. Here live the parameters, the body, the
+ * head and the body of the answer, and the functions of struct fh_host. No
+ * sockets: what must reach the peer while a handler runs goes through struct
+ * request_io, which the engine provides.
+ *
+ * Life: request_init() once; then for each request the engine fills params,
+ * body and id (see intake.h), calls request_run() and, while that returns
+ * FH_WAIT, request_resume() or request_cancel(); sends what request_answer()
+ * gives; request_reset().
+ */
+#ifndef REQUEST_H
+#define REQUEST_H
+
+#include "arena.h"
+#include "fcgi-handler.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct router;
+struct router_entry;
+struct request;
+
+enum {
+    REQUEST_ARENA_MAX = 16 << 20, /* most that fh_alloc() gives to one request, in bytes */
+    REQUEST_HEAD_MAX = 16 << 10,  /* most response header lines, in bytes */
+    REQUEST_OUT_MAX = 256 << 10,  /* body bytes that are collected before some are sent */
+};
+
+/* A parameter; both texts stand in the bytes that the peer sent. The value is
+ * NUL-terminated, the name is not. */
+struct request_param {
+    const char *name;
+    const char *value;
+    uint32_t name_length;
+    uint32_t value_length;
+};
+
+/* What an engine does for a running request. */
+struct request_io {
+    /* Sends the <length> bytes of <data> as STDOUT, after the head if that has
+     * not left yet; may block for a bounded time. Returns 0, or -1 when the
+     * front end has gone. */
+    int (*flush)(struct request *request);
+    /* 1 if the front end has closed the connection. */
+    int (*gone)(struct request *request);
+};
+
+/* The body: <memory> holds the first <length> bytes when it was small, else
+ * <spool_fd> holds all. */
+struct request_body {
+    const char *memory;
+    int spool_fd; /* -1: in memory */
+    uint64_t length;
+    uint64_t taken; /* read by the handler so far */
+};
+
+/* What the handler asked for with fh_wait(). */
+struct request_wait {
+    int fd;
+    short events;
+    uint32_t timeout_ms;
+};
+
+struct request {
+    struct fh_request head; /* first: handlers hold a pointer to it */
+    const struct request_io *io;
+    void *owner; /* the engine's */
+    uint16_t id;
+    bool keep; /* the front end wants to keep the connection */
+
+    struct request_param *params; /* in the arena */
+    size_t param_count;
+    struct request_body body;
+
+    const struct router_entry *entry; /* who answers; NULL: nobody, 404 */
+    void *slot;                       /* the handler's own pointer */
+    struct request_wait wait;
+
+    int status;
+    bool bodyless;  /* HEAD, 204, 304: nothing is sent after the head */
+    bool head_sent; /* the head has left: it cannot change any more */
+    bool broken;    /* sending failed, or the answer cannot be completed: close */
+    bool timed_out; /* the time limit interrupted it: FH_ERROR becomes 504 */
+    bool overfull;  /* the head got too big: 500 */
+    char *type;     /* value of Content-Type, in the arena; NULL: the default */
+    char *lines;    /* header lines so far, each ended by CR LF */
+    size_t lines_length;
+    size_t lines_size;
+    bool has_length; /* Content-Length was set by the handler */
+    char *out;       /* body bytes not sent yet */
+    size_t out_length;
+    size_t out_size;
+    uint64_t sent; /* body bytes that the handler wrote before <out> */
+
+    struct arena arena;
+};
+
+/* Prepares an all-zero <request>. <io> and <owner> belong to the engine. */
+void request_init(struct request *request, const struct request_io *io, void *owner);
+
+/* Makes it ready for the next request; keeps its buffers. */
+void request_reset(struct request *request);
+
+/* Frees what it holds. */
+void request_fini(struct request *request);
+
+/* Takes the parameter stream <bytes> apart: fills params. Writes a NUL behind
+ * each value, so <bytes> must be writable and have one byte of room at the end.
+ * Returns 0, or an HTTP status: 400 malformed, 500 out of memory. */
+int request_set_params(struct request *request, char *bytes, size_t length);
+
+/* The parameter <name> or NULL; as fh_param(), for the server's own use. */
+const char *request_param(const struct request *request, const char *name, size_t *length);
+
+/* The path that the router decides on, and its length: SCRIPT_NAME followed by
+ * PATH_INFO, or else DOCUMENT_URI, or else REQUEST_URI up to the '?'. "/" if there
+ * is none. */
+const char *request_path(struct request *request, size_t *length);
+
+/* The length that CONTENT_LENGTH announces, in <length>. Returns 1; 0 if there is
+ * none (or it is empty); -1 if it is no number. */
+int request_content_length(const struct request *request, uint64_t *length);
+
+/* Finds the handler and calls it. Returns FH_WAIT if it waits (see <wait>); else
+ * the answer is complete, whatever the handler returned. */
+enum fh_result request_run(struct request *request, const struct router *router);
+
+/* Continues a waiting request; returns as request_run(). */
+enum fh_result request_resume(struct request *request, short revents);
+
+/* Lets the handler of a waiting request clean up; nothing will be answered. */
+void request_cancel(struct request *request);
+
+/* Replaces whatever answer there is by <status> with a neutral text. For the
+ * engine; only while head_sent is false. */
+void request_refuse(struct request *request, int status);
+
+/* The head as bytes that end with the empty line, in the arena, with Content-Length
+ * if <complete>: out holds the whole body. NULL: out of memory. */
+const char *request_head(struct request *request, bool complete, size_t *length);
+
+#endif
