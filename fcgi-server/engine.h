@@ -8,6 +8,8 @@
 #ifndef ENGINE_H
 #define ENGINE_H
 
+#include <stdint.h>
+
 struct config;
 struct router;
 struct board_slot;
@@ -37,10 +39,15 @@ struct engine_context {
                                 made before the fork: [0] to take from, [1] to put into, both
                                 non-blocking; -1 without a master */
     int order_fd;            /* readable when child_order() may have changed */
+    uint64_t max_requests;   /* this child's share of max_requests, jitter included; 0: no limit */
 };
 
 /* The order in force. Cheap; reads what is pending on order_fd first. */
 enum child_order child_order(void);
+
+/* Tells the master that this child retires of its own accord (max_requests), so
+ * that its replacement starts while it still drains. Call it once, before draining. */
+void child_retiring(void);
 
 struct engine {
     const char *name;

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * config.h - the configuration: defaults, then the file, then the command line.
+ * One table (config_options) drives getopt, --help, -T, the keys of the file and
+ * the test that compares the manual with all of them.
+ *
+ * A struct config is filled once, lives as long as the process, and is read-only
+ * afterwards; children inherit it. Strings in it belong to it.
+ */
+#ifndef CONFIG_H
+#define CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct fh_handler;
+
+/* How many routes, listening addresses and client networks there may be. */
+#define CONFIG_ROUTES_MAX  256
+#define CONFIG_ALLOWED_MAX 64
+#define CONFIG_FOLDERS_MAX 5
+
+enum config_pm {
+    PM_STATIC = 0,
+    PM_DYNAMIC = 1,
+    PM_ONDEMAND = 2,
+};
+
+/* One route, in the order of definition; a later definition of the same prefix
+ * has replaced the earlier one. */
+struct config_route {
+    const char *prefix;   /* starts with '/', no trailing '/' unless it is "/" */
+    const char *handler;  /* as written: "echo.so", "hello.lua", "builtin:status" */
+    const char *argument; /* NULL if none was given */
+    const char *origin; /* where it was defined, "conf/fcgi-server.lua:12" or "-r": for messages */
+};
+
+/* One network of --allowed-clients: an address and how many bits of it count. */
+struct config_network {
+    uint8_t address[16]; /* IPv4 as ::ffff:a.b.c.d */
+    uint8_t bits;
+};
+
+struct config {
+    /* what to do */
+    const char *file;   /* -c; NULL if none */
+    bool test;          /* -t */
+    bool dump;          /* -T */
+    bool help;          /* -h */
+    bool version;       /* -V */
+    const char *status; /* --status=SOCKET: ask a running server and print */
+    const char *status_format;
+
+    /* where */
+    const char *listen;        /* as written; NULL: LISTEN_FDS, then descriptor 0 */
+    const char *listen_origin; /* where it was defined */
+    uint32_t backlog;
+    uint32_t socket_mode;
+    const char *socket_owner; /* "user" or "user:group"; NULL: unchanged */
+    const char *allowed_clients;
+    struct config_network allowed[CONFIG_ALLOWED_MAX];
+    uint32_t allowed_count; /* 0 with allowed_clients NULL: everybody */
+    const char *pid_file;
+    const char *control; /* path of the control socket; NULL: none */
+    int32_t ready_fd;    /* -1: none */
+    const char *pool;    /* name in status, logs and titles */
+
+    /* processes */
+    const char *engine; /* "event" or "libfcgi" */
+    int32_t children;   /* effective; 0: no master */
+    const char *children_origin;
+    uint32_t pm; /* enum config_pm */
+    uint32_t start_servers;
+    uint32_t min_spare;
+    uint32_t max_spare;
+    uint32_t spawn_rate;      /* most children started per second by dynamic and ondemand */
+    uint64_t idle_timeout_ms; /* ondemand: an idle child ends after this */
+    uint64_t max_requests;    /* 0: no limit; each child adds up to 10 % of its own */
+    uint64_t memory_limit;    /* bytes of private memory of one child; 0: no limit */
+    uint64_t stop_timeout_ms;
+    const char *user;
+    const char *group;
+    const char *chroot;
+    uint64_t rlimit_files; /* 0: as high as the hard limit allows */
+    int64_t rlimit_core;   /* bytes; -1: unchanged */
+
+    /* requests: limits that the engines keep */
+    uint64_t request_timeout_ms; /* 0: none */
+    uint64_t read_timeout_ms;    /* a half-sent request is dropped after this */
+    uint64_t keep_timeout_ms;    /* an idle kept connection is closed after this */
+    uint64_t queue_deadline_ms;  /* 503 to a request that waited longer before it ran; 0: none */
+    uint64_t params_max;         /* bytes of all parameters of a request: 431 beyond */
+    uint64_t body_max;           /* bytes of a body: 413 beyond */
+    uint32_t connections_max;    /* per child */
+    uint32_t requests_max;       /* in flight (running and waiting) per child */
+
+    /* routes */
+    const char *folders[CONFIG_FOLDERS_MAX + 1]; /* for router_locate(); NULL at the end */
+    const char *handlers_dir; /* where relative handler names are looked up, too; NULL: defaults */
+    const char *status_path;  /* NULL or "": no such route */
+    const char *ping_path;
+    bool allow_lua_os; /* Lua handlers get io, os.execute and the like */
+    struct config_route routes[CONFIG_ROUTES_MAX];
+    uint32_t route_count;
+
+    /* logs */
+    const char *log; /* path, "stderr" or "syslog" */
+    uint32_t log_level;
+    bool decorate; /* lines that children print are prefixed with time and pid */
+    const char *access_log;
+    const char *access_format;
+    const char *slow_log; /* NULL: into the log */
+    uint64_t slow_ms;     /* 0: off */
+};
+
+/* Room for a message that names what, where and the remedy. */
+struct config_error {
+    char text[512];
+};
+
+/* One row of the option table. The key in the file is <name> with '_' for '-'. */
+enum config_type {
+    CONFIG_FLAG = 0,  /* bool; no value on the command line, or "yes"/"no" */
+    CONFIG_TEXT = 1,  /* const char * */
+    CONFIG_COUNT = 2, /* uint32_t, int32_t or uint64_t by size; plain number */
+    CONFIG_TIME = 3,  /* uint64_t milliseconds; "250ms", "2s", "1m"; a bare number is in <units> */
+    CONFIG_SIZE = 4,  /* uint64_t bytes; k, m, g */
+    CONFIG_MODE = 5,  /* uint32_t octal */
+    CONFIG_ENUM = 6,  /* uint32_t, index into the words of <units> separated by '|' */
+    CONFIG_ROUTE = 7, /* PATH=HANDLER[,ARG] appended to routes */
+    CONFIG_BYTES = 8, /* int64_t bytes; k, m, g, or -1 */
+};
+
+struct config_option {
+    const char *name;
+    char letter; /* 0: long form only */
+    enum config_type type;
+    bool command_only; /* has no meaning in the file */
+    size_t offset;
+    size_t size;
+    int64_t min;
+    int64_t max;
+    const char *initial; /* default, as one would write it; NULL: unset */
+    const char *units;   /* name of the value in --help; words of an enum */
+    const char *help;
+};
+
+extern const struct config_option config_options[];
+extern const size_t config_option_count;
+
+/* Fills <config> from the defaults, the file named by -c (if any) and <argv>; the
+ * environment gives the number of children (FCGI_CHILDREN, PHP_FCGI_CHILDREN)
+ * and FCGI_WEB_SERVER_ADDRS where neither says it. Returns 0, or -1 with
+ * <error>. Handlers are not looked for here: router.h does. */
+int config_load(struct config *config, int argc, char **argv, struct config_error *error);
+
+/* Sets the option <name> (with '-' or '_') from its text. <origin> is kept for
+ * messages and must live as long as the configuration. Returns 0, or -1 with
+ * <error>. Used by the file reader. */
+int config_set(struct config *config, const char *name, const char *value, const char *origin,
+               struct config_error *error);
+
+/* Adds or replaces a route. Strings are copied. Returns 0, or -1 with <error>. */
+int config_add_route(struct config *config, const char *prefix, const char *handler,
+                     const char *argument, const char *origin, struct config_error *error);
+
+/* Prints the effective configuration in a form that -c reads back. */
+void config_dump(const struct config *config);
+
+/* Prints the usage, made from the table. */
+void config_help(void);
+
+/* Whether the peer address of an accepted connection may speak to us: always for
+ * unix sockets and when no list was given; else the list decides. <address> is
+ * what accept(2) stored. Cheap. */
+struct sockaddr;
+bool config_allows(const struct config *config, const struct sockaddr *address);
+
+#endif
