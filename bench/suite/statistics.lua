@@ -1,3 +1,5 @@
+-- SPDX-License-Identifier: MIT
+--
 -- Statistics of the suite: pure functions on lists of numbers, no I/O.
 --
 -- Rules they serve: rounds are interleaved, so two sides are compared by the ratios of the pairs

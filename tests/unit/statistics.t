@@ -1,13 +1,13 @@
 #!/usr/bin/env luajit
+-- SPDX-License-Identifier: MIT
 -- The suite's statistics agree with published examples, and equals are called equal.
-local root = arg[0]:match("^(.*)/tests/unit/[^/]*$") or "."
-package.path = root .. "/bench/?.lua;" .. root .. "/tests/?.lua;" .. package.path
-
-local tap = require("tap")
+package.path = (arg[0]:match("^(.*)/") or ".") .. "/../lib/?.lua;" .. package.path
+local t = require("testing")
+package.path = t.root .. "/bench/?.lua;" .. package.path
 local statistics = require("suite.statistics")
 
 local function near(got, want, tolerance, name)
-    tap.ok(got and math.abs(got - want) <= (tolerance or 1e-9) * math.max(1, math.abs(want)),
+    t.ok(got and math.abs(got - want) <= (tolerance or 1e-9) * math.max(1, math.abs(want)),
         ("%s (got %s, want %s)"):format(name, tostring(got), tostring(want)))
 end
 
@@ -30,9 +30,9 @@ for _, d in ipairs(datasets) do
     near(statistics.stdev(d[2]), d[4], d[5], "NIST " .. d[1] .. " standard deviation")
 end
 
-tap.is(statistics.median({ 3, 1, 2 }), 2, "median of an odd count")
-tap.is(statistics.median({ 4, 1, 3, 2 }), 2.5, "median of an even count averages the middle two")
-tap.is(statistics.median({}), nil, "median of nothing is nil")
+t.is(statistics.median({ 3, 1, 2 }), 2, "median of an odd count")
+t.is(statistics.median({ 4, 1, 3, 2 }), 2.5, "median of an even count averages the middle two")
+t.is(statistics.median({}), nil, "median of nothing is nil")
 
 -- Student's t, printed tables (NIST/SEMATECH e-Handbook 1.3.6.7.2), to their three decimals.
 for df, want in pairs({ [1] = 12.706, [2] = 4.303, [3] = 3.182, [4] = 2.776, [9] = 2.262, [30] = 2.042,
@@ -58,12 +58,12 @@ local ratio = statistics.ratio(ones, powers)
 near(ratio.ratio, math.exp(1.58), 1e-9, "ratio of pairs: geometric mean")
 near(ratio.low, math.exp(0.7001142), 1e-6, "ratio of pairs: lower bound")
 near(ratio.high, math.exp(2.4598858), 1e-6, "ratio of pairs: upper bound")
-tap.is(ratio.smoke, false, "ten pairs are no smoke test")
+t.is(ratio.smoke, false, "ten pairs are no smoke test")
 local dropped = statistics.ratio({ 1, 0, 2 }, { 2, 5, 4 })
-tap.is(dropped.dropped, 1, "a pair in which nothing succeeded is left out and counted")
-tap.is(dropped.smoke, true, "two pairs are a smoke test")
-tap.is(statistics.ratio({}, {}), nil, "no pairs, no ratio")
-tap.is(statistics.ratio({ 1 }, { 2 }).low, nil, "one pair has no interval")
+t.is(dropped.dropped, 1, "a pair in which nothing succeeded is left out and counted")
+t.is(dropped.smoke, true, "two pairs are a smoke test")
+t.is(statistics.ratio({}, {}), nil, "no pairs, no ratio")
+t.is(statistics.ratio({ 1 }, { 2 }).low, nil, "one pair has no interval")
 
 near(statistics.noise_floor({ 100, 100, 100 }, { 101, 98, 100 }), 100 / 98 - 1, 1e-12,
     "noise floor: the largest difference of a pair, whichever side was faster")
@@ -72,15 +72,15 @@ near(statistics.noise_floor({ 100, 100, 100 }, { 101, 98, 100 }), 100 / 98 - 1, 
 local function verdict(a, b, floor)
     return statistics.verdict(statistics.ratio(a, b), floor, { a = "x", b = "y" })
 end
-tap.is(verdict({ 10, 11, 10, 11, 10 }, { 20, 22, 21, 22, 20 }, 0.05).winner, "b", "a clear winner is named")
-tap.is(verdict({ 20, 22, 21, 22, 20 }, { 10, 11, 10, 11, 10 }, 0.05).winner, "a", "and on the other side")
+t.is(verdict({ 10, 11, 10, 11, 10 }, { 20, 22, 21, 22, 20 }, 0.05).winner, "b", "a clear winner is named")
+t.is(verdict({ 20, 22, 21, 22, 20 }, { 10, 11, 10, 11, 10 }, 0.05).winner, "a", "and on the other side")
 local close = verdict({ 100, 101, 100, 99, 100 }, { 103, 104, 103, 102, 103 }, 0.05)
-tap.is(close.winner, nil, "a gain within the noise floor is no win")
-tap.like(close.text, "^no difference shown", "and it says so in words")
-tap.like(verdict({ 10, 20, 10, 20, 10 }, { 20, 10, 20, 10, 20 }, 0).text, "^no difference shown",
+t.is(close.winner, nil, "a gain within the noise floor is no win")
+t.like(close.text, "^no difference shown", "and it says so in words")
+t.like(verdict({ 10, 20, 10, 20, 10 }, { 20, 10, 20, 10, 20 }, 0).text, "^no difference shown",
     "an interval that holds 1 is no win")
-tap.like(verdict({ 1 }, { 2 }, 0).text, "too few pairs", "one pair decides nothing")
-tap.like(verdict({ 1, 1, 1 }, { 2, 2.01, 2 }, 0.01).text, "smoke test", "three pairs are called a smoke test")
+t.like(verdict({ 1 }, { 2 }, 0).text, "too few pairs", "one pair decides nothing")
+t.like(verdict({ 1, 1, 1 }, { 2, 2.01, 2 }, 0.01).text, "smoke test", "three pairs are called a smoke test")
 
 -- A/A: a stack against itself. Rates with 3 % noise and a drift that both sides of a pair share.
 math.randomseed(20260101)
@@ -106,38 +106,38 @@ for _ = 1, 20 do
         found = found + 1
     end
 end
-tap.ok(equal >= 19, ("A/A: no difference shown in %d of 20 tries"):format(equal))
-tap.ok(found >= 19, ("a gain of 30 %% is found in %d of 20 tries"):format(found))
+t.ok(equal >= 19, ("A/A: no difference shown in %d of 20 tries"):format(equal))
+t.ok(found >= 19, ("a gain of 30 %% is found in %d of 20 tries"):format(found))
 
 -- Percentiles. Bland, An Introduction to Medical Statistics: median of 57 observations, ranks 22 and 36.
 local low, high = statistics.percentile_ranks(57, 0.5)
-tap.is(low .. " " .. high, "22 36", "order-statistic interval of the median, n = 57")
-tap.is(statistics.samples_needed(0.99), 1000, "p99 needs 1,000 samples")
-tap.is(statistics.samples_needed(0.999), 10000, "p99.9 needs 10,000 samples")
-tap.is(statistics.samples_needed(0.5), 20, "p50 needs 20 samples")
+t.is(low .. " " .. high, "22 36", "order-statistic interval of the median, n = 57")
+t.is(statistics.samples_needed(0.99), 1000, "p99 needs 1,000 samples")
+t.is(statistics.samples_needed(0.999), 10000, "p99.9 needs 10,000 samples")
+t.is(statistics.samples_needed(0.5), 20, "p50 needs 20 samples")
 local hundred = {}
 for i = 1, 100 do
     hundred[i] = 101 - i
 end
 local p90 = statistics.percentile(hundred, 0.9)
-tap.is(p90.value, 90, "nearest rank: p90 of 1..100 is 90")
-tap.is(p90.enough, true, "100 samples are enough for p90")
-tap.is(statistics.percentile(hundred, 0.99).enough, false, "and too few for p99")
-tap.is(statistics.percentile({}, 0.5), nil, "no samples, no percentile")
+t.is(p90.value, 90, "nearest rank: p90 of 1..100 is 90")
+t.is(p90.enough, true, "100 samples are enough for p90")
+t.is(statistics.percentile(hundred, 0.99).enough, false, "and too few for p99")
+t.is(statistics.percentile({}, 0.5), nil, "no samples, no percentile")
 
 -- Steady state.
-tap.is(statistics.steady_from({ 10, 50, 90, 100, 101, 99 }), 4, "steady from the fourth window on")
-tap.is(statistics.steady_from({ 10, 50, 90 }), nil, "a ramp is not steady")
-tap.is(statistics.steady_from({ 0, 0, 0, 0 }), nil, "no answers at all is not steady")
-tap.is(statistics.steady_from({ 100, 100 }), nil, "two windows are not enough")
+t.is(statistics.steady_from({ 10, 50, 90, 100, 101, 99 }), 4, "steady from the fourth window on")
+t.is(statistics.steady_from({ 10, 50, 90 }), nil, "a ramp is not steady")
+t.is(statistics.steady_from({ 0, 0, 0, 0 }), nil, "no answers at all is not steady")
+t.is(statistics.steady_from({ 100, 100 }), nil, "two windows are not enough")
 
 -- Outliers. Iglewicz and Hoaglin (1993), as worked in the NIST/SEMATECH e-Handbook spirit.
-tap.is(statistics.mad({ 1, 1, 2, 2, 4, 6, 9 }), 1, "MAD of 1 1 2 2 4 6 9 is 1")
-tap.is(table.concat(statistics.outliers({ 2.1, 2.6, 2.4, 2.5, 2.3, 2.1, 2.3, 2.6, 8.2, 8.3 }), " "), "9 10",
+t.is(statistics.mad({ 1, 1, 2, 2, 4, 6, 9 }), 1, "MAD of 1 1 2 2 4 6 9 is 1")
+t.is(table.concat(statistics.outliers({ 2.1, 2.6, 2.4, 2.5, 2.3, 2.1, 2.3, 2.6, 8.2, 8.3 }), " "), "9 10",
     "modified Z-score flags 8.2 and 8.3 that a plain Z-score misses")
-tap.is(#statistics.outliers({ 5, 5, 5, 5, 9 }), 0, "nothing is flagged when most values are equal")
+t.is(#statistics.outliers({ 5, 5, 5, 5, 9 }), 0, "nothing is flagged when most values are equal")
 
 near(statistics.little_deviation(20, 50, 1000), 0, 1e-12, "Little: 20/s with 50 s each holds 1,000 clients")
 near(statistics.little_deviation(20, 0.4, 1000), 0.992, 1e-12, "Little: missing queue time shows")
 
-tap.done()
+t.done()
