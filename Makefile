@@ -47,7 +47,7 @@ unit_bin    := $(unit_src:%.c=$(BUILD)/%)
 all: $(BUILD)/fcgi-server $(BUILD)/load-client $(handlers) $(bench_bin) ## build everything
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(filter %akefile %.mk,$(MAKEFILE_LIST))
 
 setup: ## install the Debian packages that are missing
 	$(Q)scripts/setup
@@ -106,6 +106,8 @@ endef
 $(foreach source,$(unit_src),$(eval $(call unit_rule,$(source))))
 
 tests-built: all $(unit_bin)
+
+include tests/checks.mk
 
 # --- the main jobs: setup first, then a fresh make that knows the packages -----
 

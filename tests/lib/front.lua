@@ -80,12 +80,15 @@ local function lighttpd_text(self, options)
     local target = options.fcgi:match("^unix:(.*)$")
     local host, port = options.fcgi:match("^(.*):(%d+)$")
     return table.concat {
-        'server.modules = ("mod_fastcgi", "mod_accesslog")\nserver.bind = "127.0.0.1"\nserver.port = ', self.port,
-        "\nserver.document-root = ", quoted(self.dir), '\nserver.errorlog = ', quoted(self.dir .. "/error.log"),
-        '\naccesslog.filename = ', quoted(self.dir .. "/access.log"), "\nserver.upload-dirs = (", quoted(self.dir), ")\n",
+        'server.modules = ("mod_fastcgi", "mod_accesslog")\nserver.bind = "127.0.0.1"\n',
+        "server.port = ", self.port, "\nserver.document-root = ", quoted(self.dir),
+        '\nserver.errorlog = ', quoted(self.dir .. "/error.log"),
+        '\naccesslog.filename = ', quoted(self.dir .. "/access.log"),
+        "\nserver.upload-dirs = (", quoted(self.dir), ")\n",
         "server.max-request-field-size = 65535\n",
         'fastcgi.server = ("/" => (("check-local" => "disable", "fix-root-scriptname" => "enable", ',
-        target and ('"socket" => ' .. quoted(target)) or ('"host" => ' .. quoted(host) .. ', "port" => ' .. port),
+        target and ('"socket" => ' .. quoted(target))
+            or ('"host" => ' .. quoted(host) .. ', "port" => ' .. port),
         ")))\n", options.extra or "",
     }
 end
