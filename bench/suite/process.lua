@@ -1,0 +1,260 @@
+-- Child processes and time: argv in, never a shell. Every program is started in a process group
+-- of its own, so that a terminal's Ctrl-C reaches the suite only and the suite stops the rest.
+
+local ffi = require("ffi")
+local errno = require("posix.errno")
+local fcntl = require("posix.fcntl")
+local poll = require("posix.poll")
+local posix_signal = require("posix.signal")
+local ptime = require("posix.time")
+local unistd = require("posix.unistd")
+local wait = require("posix.sys.wait")
+
+ffi.cdef([[
+int prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d);
+]])
+
+local PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
+local READ_SIZE = 65536
+
+local process = {}
+
+--- Monotonic time in seconds.
+function process.now()
+    local t = ptime.clock_gettime(ptime.CLOCK_MONOTONIC)
+    return t.tv_sec + t.tv_nsec / 1e9
+end
+
+--- Wall-clock time in seconds since 1970 (UTC), with a fraction.
+function process.wall()
+    local t = ptime.clock_gettime(ptime.CLOCK_REALTIME)
+    return t.tv_sec + t.tv_nsec / 1e9
+end
+
+--- Sleeps <seconds>; a signal's handler runs at once, the sleep then ends early.
+function process.sleep(seconds)
+    if seconds > 0 then
+        poll.poll({}, math.ceil(seconds * 1000))
+    end
+end
+
+--- Makes this process the parent of whatever its descendants leave behind, so that
+-- process.sweep() finds it.
+function process.adopt_orphans()
+    ffi.C.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+end
+
+--- This process gets SIGTERM when its parent dies.
+function process.die_with_parent()
+    ffi.C.prctl(PR_SET_PDEATHSIG, posix_signal.SIGTERM, 0, 0, 0)
+end
+
+local function close_on_exec(fd)
+    fcntl.fcntl(fd, fcntl.F_SETFD, fcntl.FD_CLOEXEC)
+    return fd
+end
+
+local function exec_child(argv, fds, options)
+    unistd.setpid("p", 0, 0)
+    process.die_with_parent()
+    for _, number in ipairs({ posix_signal.SIGINT, posix_signal.SIGTERM, posix_signal.SIGHUP, posix_signal.SIGPIPE }) do
+        posix_signal.signal(number, posix_signal.SIG_DFL)
+    end
+    unistd.dup2(fds.input, 0)
+    unistd.dup2(fds.output, 1)
+    unistd.dup2(fds.errors, 2)
+    for name, value in pairs(options.env or {}) do
+        require("posix.stdlib").setenv(name, value)
+    end
+    if options.directory then
+        unistd.chdir(options.directory)
+    end
+    local args = {}
+    for i = 2, #argv do
+        args[i - 1] = argv[i]
+    end
+    local _, reason = unistd.execp(argv[1], args)
+    unistd.write(2, argv[1] .. ": cannot be started: " .. tostring(reason) .. "\n")
+    unistd._exit(127)
+end
+
+--- Starts <argv>. options: env (added variables), directory. Standard input is empty.
+-- Returns {pid, output, errors} with the reading ends of two pipes, or nil and a reason.
+function process.start(argv, options)
+    local out_read, out_write = unistd.pipe()
+    local err_read, err_write = unistd.pipe()
+    local null = fcntl.open("/dev/null", fcntl.O_RDONLY)
+    for _, fd in ipairs({ out_read, out_write, err_read, err_write, null }) do
+        close_on_exec(fd)
+    end
+    io.stdout:flush()
+    local pid, reason = unistd.fork()
+    if pid == 0 then
+        exec_child(argv, { input = null, output = out_write, errors = err_write }, options or {})
+    end
+    unistd.close(out_write)
+    unistd.close(err_write)
+    unistd.close(null)
+    if not pid then
+        unistd.close(out_read)
+        unistd.close(err_read)
+        return nil, "fork: " .. tostring(reason)
+    end
+    unistd.setpid("p", pid, pid) -- both sides set it, so that neither can be too late
+    return { pid = pid, output = out_read, errors = err_read }
+end
+
+--- Signals the process group of <pid>; quiet when it is gone.
+function process.kill_group(pid, number)
+    posix_signal.kill(-pid, number)
+end
+
+--- Waits for <pid>; options.block = false only looks. Returns the exit code, or 128 + the number
+-- of the signal that ended it; nil while it runs.
+function process.reap(pid, block)
+    while true do
+        local done, how, code = wait.wait(pid, block == false and wait.WNOHANG or 0)
+        if done and done > 0 then
+            return how == "exited" and code or 128 + code
+        elseif done == 0 then
+            return nil
+        elseif code ~= errno.EINTR then
+            return 127
+        end
+    end
+end
+
+local function drain(streams, fd, stream)
+    local data, _, code = unistd.read(fd, READ_SIZE)
+    if data and #data > 0 then
+        stream.parts[#stream.parts + 1] = data
+    elseif data or code ~= errno.EINTR then
+        streams[fd] = nil
+        unistd.close(fd)
+    end
+end
+
+local function listen(streams, timeout_ms)
+    local watched = {}
+    for fd in pairs(streams) do
+        watched[fd] = { events = { IN = true } }
+    end
+    local ready = poll.poll(watched, timeout_ms)
+    if ready and ready > 0 then
+        for fd, entry in pairs(watched) do
+            if entry.revents and (entry.revents.IN or entry.revents.HUP or entry.revents.ERR) then
+                drain(streams, fd, streams[fd])
+            end
+        end
+    end
+end
+
+--- Runs <argv> to its end. options: env, directory, timeout_s (default 60), tick (called about
+-- every tick_s seconds, default 0.25, with the seconds since the start), on_start (called with pid).
+-- Returns {code, out, err, elapsed_s, timed_out}; an error raised by tick (an interrupt) stops the
+-- program first and then continues.
+function process.run(argv, options)
+    options = options or {}
+    local child, reason = process.start(argv, options)
+    if not child then
+        return { code = 127, out = "", err = reason, elapsed_s = 0 }
+    end
+    local started = process.now()
+    local deadline, tick_s = started + (options.timeout_s or 60), options.tick_s or 0.25
+    local output, errors = { parts = {} }, { parts = {} }
+    local streams = { [child.output] = output, [child.errors] = errors }
+    local timed_out = false
+    local ok, failure = pcall(function()
+        if options.on_start then
+            options.on_start(child.pid)
+        end
+        local next_tick = started + tick_s
+        while next(streams) and not timed_out do
+            local now = process.now()
+            listen(streams, math.max(0, math.ceil((math.min(next_tick, deadline) - now) * 1000)))
+            now = process.now()
+            if now >= next_tick then
+                next_tick = now + tick_s
+                if options.tick then
+                    options.tick(now - started)
+                end
+            end
+            timed_out = now >= deadline
+        end
+    end)
+    if timed_out or not ok then
+        process.kill_group(child.pid, posix_signal.SIGKILL)
+    end
+    for fd in pairs(streams) do
+        unistd.close(fd)
+    end
+    local code = process.reap(child.pid)
+    if not ok then
+        error(failure, 0)
+    end
+    return {
+        code = code,
+        out = table.concat(output.parts),
+        err = table.concat(errors.parts),
+        elapsed_s = process.now() - started,
+        timed_out = timed_out,
+    }
+end
+
+--- First line of what <argv> prints (standard output, else standard error); nil when it fails.
+function process.first_line(argv)
+    local result = process.run(argv, { timeout_s = 5 })
+    local text = result.out ~= "" and result.out or result.err
+    return result.code ~= 127 and text:match("[^\r\n]+") or nil
+end
+
+-- pid -> parent pid of every process that /proc shows.
+local function parents()
+    local map = {}
+    for name in require("posix.dirent").files("/proc") do
+        local file = name:match("^%d+$") and io.open("/proc/" .. name .. "/stat")
+        if file then
+            -- The command name may hold anything: the last ")" ends it.
+            map[tonumber(name)] = tonumber((file:read("*a") or ""):match(".*%) %S (%d+)"))
+            file:close()
+        end
+    end
+    return map
+end
+
+--- Pids of all living descendants of <pid>, without <pid>.
+function process.descendants(pid)
+    local map, found, growing = parents(), {}, true
+    local known = { [pid] = true }
+    while growing do
+        growing = false
+        for child, parent in pairs(map) do
+            if known[parent] and not known[child] then
+                known[child], growing = true, true
+                found[#found + 1] = child
+            end
+        end
+    end
+    return found
+end
+
+--- Kills every descendant of this process that is left and reaps it. Returns how many there were.
+function process.sweep()
+    local count = 0
+    for _ = 1, 20 do
+        local left = process.descendants(unistd.getpid())
+        if #left == 0 then
+            break
+        end
+        for _, pid in ipairs(left) do
+            posix_signal.kill(pid, posix_signal.SIGKILL)
+        end
+        count = math.max(count, #left)
+        while (wait.wait(-1, wait.WNOHANG) or 0) > 0 do -- luacheck: ignore 542
+        end
+        process.sleep(0.01)
+    end
+    return count
+end
+
+return process
