@@ -105,7 +105,13 @@ $(BUILD)/$(1:.c=): $(1) $(patsubst %.c,$(BUILD)/obj/%.o,$(call unit_links,$(1)))
 endef
 $(foreach source,$(unit_src),$(eval $(call unit_rule,$(source))))
 
-tests-built: all $(unit_bin)
+# Handlers that misbehave, for the tests only.
+fixtures := $(patsubst tests/fixtures/%.c,$(BUILD)/fixtures/%.so,$(wildcard tests/fixtures/*.c))
+$(BUILD)/fixtures/%.so: tests/fixtures/%.c fcgi-server/fcgi-handler.h $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call say,SO,$@)$(CC) $(CPPFLAGS) $(filter-out -fPIE -MMD -MP,$(BASE)) $(CFLAGS) -fPIC -shared $(LDFLAGS) -Ifcgi-server -o $@ $<
+
+tests-built: all $(unit_bin) $(fixtures)
 
 include tests/checks.mk
 

@@ -72,7 +72,7 @@ local function apache_text(self, options)
         "DefaultRuntimeDir ", quoted(self.dir), "\nTimeout 30\nLimitRequestLine 100000\n",
         "<Proxy ", quoted(worker), ">\n  ProxySet enablereuse=", options.reuse and "on" or "off",
         options.reuse and " max=20" or "", "\n</Proxy>\n",
-        "ProxyPass ", quoted("/"), " ", quoted(worker), " nocanon\n", options.extra or "",
+        "ProxyPass ", quoted("/"), " ", quoted(worker), "\n", options.extra or "",
     }
 end
 
@@ -122,6 +122,10 @@ local function start(kind, options)
     assert(stat.mkdir(self.dir, 511))
     -- The web server's workers may run as another user and need to get through.
     process.run { "chmod", "755", testing.dir, self.dir }
+    local path = options.fcgi:match("^unix:(.*)$")
+    if path and require("posix.unistd").geteuid() == 0 then
+        process.run { "chmod", "666", path }
+    end
     self.url = "http://127.0.0.1:" .. self.port
     local row = kinds[kind]
     process.write_file(self.dir .. "/" .. row.file, row.text(self, options))

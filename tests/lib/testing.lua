@@ -14,9 +14,12 @@
 --   t.ok(condition, name, why)   t.is(got, wanted, name)   t.like(text, lua_pattern, name)
 --   t.skip(name, reason)         t.note(text)              t.done()
 --   t.case(name, function)       -- an error inside is one failed test, the file goes on
+--   t.each_engine(function(engine))   -- a case for each of server.engines
+--   t.has(program) -> bool; t.need(program...) skips the whole file without them
 -- Places:
 --   t.root   the checkout        t.build  the build folder (environment BUILD)
 --   t.dir    a private temporary folder, removed at the end, short enough for a socket
+--   t.fixture(name) -> path of a handler in tests/fixtures, "x.so" from the build folder
 --   t.free_port() -> a TCP port that was free just now
 -- Parts (each documented at its head):
 --   t.process (process.lua)  t.server (server.lua)  t.fcgi (fcgi.lua: raw records)
@@ -122,6 +125,27 @@ local function temporary()
 end
 testing.dir = temporary()
 
+function testing.fixture(name)
+    return (name:find("%.so$") and testing.build .. "/fixtures/" or root .. "/tests/fixtures/") .. name
+end
+
+function testing.each_engine(body)
+    for _, engine in ipairs(testing.server.engines) do
+        testing.case(engine, function()
+            body(engine)
+        end)
+    end
+end
+
+function testing.has(program)
+    for folder in (os.getenv("PATH") .. ":/usr/sbin:/sbin"):gmatch("[^:]+") do
+        if unistd.access(folder .. "/" .. program, "x") then
+            return true
+        end
+    end
+    return false
+end
+
 function testing.free_port()
     local socket = require("posix.sys.socket")
     local fd = assert(socket.socket(socket.AF_INET, socket.SOCK_STREAM, 0))
@@ -189,6 +213,16 @@ function testing.done()
     io.stdout:write("1..", count, "\n")
     io.stdout:flush()
     os.exit(failed == 0 and 0 or 1)
+end
+
+function testing.need(...)
+    for _, program in ipairs { ... } do
+        if not testing.has(program) then
+            close_down()
+            io.stdout:write("1..0 # SKIP ", program, " is not installed\n")
+            os.exit(0)
+        end
+    end
 end
 
 -- A test that ends early says so by the missing plan; its programs end all the same.
