@@ -16,8 +16,9 @@ struct fh_handler;
 /* One route as configured. */
 struct route {
     const char *path;     /* begins with '/'; matches itself and what lies below it */
-    const char *handler;  /* file name that ends in .so or .lua */
+    const char *handler;  /* file name that ends in .so or .lua, or "builtin:NAME" */
     const char *argument; /* handed to the handler's init; may be NULL */
+    const char *origin;   /* where it was configured, for messages; may be NULL */
 };
 
 /* What the router is built from; belongs to the caller and must stay. */
@@ -25,6 +26,8 @@ struct router_options {
     const struct route *routes;
     size_t route_count;
     const char *const *folders; /* searched in turn for relative names; NULL at the end */
+    /* The handler behind "builtin:NAME", or NULL; as status_builtin(). */
+    const struct fh_handler *(*builtin)(const char *name);
     struct lua_options lua;
 };
 
@@ -32,7 +35,7 @@ struct router_options {
 struct router_entry {
     const char *path;
     size_t path_length;
-    const char *file; /* for logs: the handler's file, or "built-in" */
+    const char *file; /* for logs: the handler's file, or "builtin:NAME" */
     const struct fh_handler *handler;
     void *state; /* what init() made; first argument of the handler's functions */
 };
@@ -40,11 +43,6 @@ struct router_entry {
 /* Loads every handler and calls its init. NULL with the reason, which names the
  * file, in <error>; then what was loaded is finished again. */
 struct router *router_new(const struct router_options *options, char *error, size_t error_size);
-
-/* Adds a handler of the server's own (status, ping). Its init is called with
- * <argument>. Returns 0, or -1 with the reason in <error>. */
-int router_add(struct router *router, const char *path, const struct fh_handler *handler,
-               const char *argument, char *error, size_t error_size);
 
 /* The entry for <path> (<length> bytes, without the query): of all routes that
  * equal it or a leading part of it up to a '/', the longest. "/" matches all.
@@ -54,12 +52,5 @@ const struct router_entry *router_find(const struct router *router, const char *
 
 /* Calls every fini and ends the Lua state. NULL is ignored. */
 void router_free(struct router *router);
-
-/* Where <name> is: its absolute path in <path>. A relative name is searched in
- * <folders>. A name with a ".." part, and a file that is a symbolic link to
- * somewhere outside the folder, are refused. Returns 0, or -1 with the reason in
- * <error>. */
-int router_locate(const char *name, const char *const *folders, char *path, size_t path_size,
-                  char *error, size_t error_size);
 
 #endif
