@@ -8,8 +8,8 @@
  *
  * Life: request_init() once; then for each request the engine fills params,
  * body and id (see intake.h), calls request_run() and, while that returns
- * FH_WAIT, request_resume() or request_cancel(); sends what request_answer()
- * gives; request_reset().
+ * FH_WAIT, request_resume() or request_cancel(); sends request_head() and <out>;
+ * request_reset().
  */
 #ifndef REQUEST_H
 #define REQUEST_H
@@ -28,7 +28,8 @@ struct request;
 enum {
     REQUEST_ARENA_MAX = 16 << 20, /* most that fh_alloc() gives to one request, in bytes */
     REQUEST_HEAD_MAX = 16 << 10,  /* most response header lines, in bytes */
-    REQUEST_OUT_MAX = 256 << 10,  /* body bytes that are collected before some are sent */
+    REQUEST_HEAD_ROOM = REQUEST_HEAD_MAX + 512,
+    REQUEST_OUT_MAX = 256 << 10, /* body bytes that are collected before some are sent */
 };
 
 /* A parameter; both texts stand in the bytes that the peer sent. The value is
@@ -42,10 +43,11 @@ struct request_param {
 
 /* What an engine does for a running request. */
 struct request_io {
-    /* Sends the <length> bytes of <data> as STDOUT, after the head if that has
-     * not left yet; may block for a bounded time. Returns 0, or -1 when the
-     * front end has gone. */
+    /* Sends <out>, after the head if that has not left yet, and empties it; may
+     * block for a bounded time. Returns 0, or -1 when the front end has gone. */
     int (*flush)(struct request *request);
+    /* Reads the body, as fh_read(). NULL: it is in <body>. */
+    ptrdiff_t (*read)(struct request *request, void *buffer, size_t size);
     /* 1 if the front end has closed the connection. */
     int (*gone)(struct request *request);
 };
@@ -64,6 +66,7 @@ struct request_wait {
     int fd;
     short events;
     uint32_t timeout_ms;
+    bool asked; /* since the handler was called last */
 };
 
 struct request {
@@ -81,21 +84,20 @@ struct request {
     void *slot;                       /* the handler's own pointer */
     struct request_wait wait;
 
-    int status;
-    bool bodyless;  /* HEAD, 204, 304: nothing is sent after the head */
-    bool head_sent; /* the head has left: it cannot change any more */
-    bool broken;    /* sending failed, or the answer cannot be completed: close */
-    bool timed_out; /* the time limit interrupted it: FH_ERROR becomes 504 */
-    bool overfull;  /* the head got too big: 500 */
-    char *type;     /* value of Content-Type, in the arena; NULL: the default */
-    char *lines;    /* header lines so far, each ended by CR LF */
+    int status;       /* 0: not set, 200 */
+    bool is_head;     /* the method is HEAD: nothing is sent after the head */
+    bool head_sent;   /* the head has left: it cannot change any more */
+    bool broken;      /* sending failed, or the answer cannot be completed: close */
+    bool timed_out;   /* the time limit interrupted it: FH_ERROR becomes 504 */
+    const char *type; /* value of Content-Type, in the arena; NULL: none was set */
+    char *lines;      /* other header lines so far, each ended by CR LF */
     size_t lines_length;
     size_t lines_size;
-    bool has_length; /* Content-Length was set by the handler */
-    char *out;       /* body bytes not sent yet */
+    int64_t length; /* Content-Length as the handler set it; -1: it did not */
+    char *out;      /* body bytes not sent yet */
     size_t out_length;
     size_t out_size;
-    uint64_t sent; /* body bytes that the handler wrote before <out> */
+    uint64_t written; /* body bytes that the handler wrote, those in <out> included */
 
     struct arena arena;
 };
@@ -108,6 +110,11 @@ void request_reset(struct request *request);
 
 /* Frees what it holds. */
 void request_fini(struct request *request);
+
+/* Makes room for <count> parameters, which request_add_param() then adds. Returns
+ * 0, or -1 when out of memory. */
+int request_reserve_params(struct request *request, size_t count);
+void request_add_param(struct request *request, struct request_param param);
 
 /* Takes the parameter stream <bytes> apart: fills params. Writes a NUL behind
  * each value, so <bytes> must be writable and have one byte of room at the end.
@@ -122,9 +129,9 @@ const char *request_param(const struct request *request, const char *name, size_
  * is none. */
 const char *request_path(struct request *request, size_t *length);
 
-/* The length that CONTENT_LENGTH announces, in <length>. Returns 1; 0 if there is
- * none (or it is empty); -1 if it is no number. */
-int request_content_length(const struct request *request, uint64_t *length);
+/* Whether <body> is what CONTENT_LENGTH announces: a body that ended early was cut
+ * off. Empty or absent counts as "any length". Returns 0, or 400. */
+int request_check_length(const struct request *request, uint64_t length);
 
 /* Finds the handler and calls it. Returns FH_WAIT if it waits (see <wait>); else
  * the answer is complete, whatever the handler returned. */
@@ -140,8 +147,15 @@ void request_cancel(struct request *request);
  * engine; only while head_sent is false. */
 void request_refuse(struct request *request, int status);
 
-/* The head as bytes that end with the empty line, in the arena, with Content-Length
- * if <complete>: out holds the whole body. NULL: out of memory. */
-const char *request_head(struct request *request, bool complete, size_t *length);
+/* Writes the head, up to and with the empty line, into <to>, which has room for
+ * REQUEST_HEAD_ROOM bytes, and returns its length. <complete>: <out> holds the whole
+ * body; then Content-Length says so. Sets head_sent. */
+size_t request_head(struct request *request, char *to, bool complete);
+
+/* Whether body bytes may follow the head: not after HEAD, 204 and 304. */
+bool request_sends_body(const struct request *request);
+
+/* The words for <status>, such as "Not Found". */
+const char *request_reason(int status);
 
 #endif
