@@ -1,0 +1,13 @@
+-- Reference: what nginx does by itself, without a file or an application.
+return {
+    title = "nginx alone (return 200)",
+    needs = { "nginx" },
+    pages = { echo = "/return" },
+    variants = {
+        documented = { options = { access_log = true, front_backlog = 511 }, reasons = { "access log on, as packaged" } },
+        tuned = { options = { access_log = false }, reasons = { "no access log: a line per request" } },
+    },
+    build = function(s, programs)
+        return { programs.nginx(s, "static.conf") }
+    end,
+}

@@ -1,0 +1,391 @@
+-- Keeps the programs of one stack: a process of its own that starts them, adopts whatever they
+-- leave behind (a daemon that forks twice cannot escape it), and ends every one of them when it is
+-- told to, or when its caller is gone, however the caller went.
+
+local bit = require("bit")
+local ffi = require("ffi")
+local errno = require("posix.errno")
+local fcntl = require("posix.fcntl")
+local poll = require("posix.poll")
+local posix_signal = require("posix.signal")
+local stdlib = require("posix.stdlib")
+local unistd = require("posix.unistd")
+local wait = require("posix.sys.wait")
+local files = require("bench.suite.files")
+local process = require("bench.suite.process")
+
+ffi.cdef([[
+typedef struct { unsigned long words[16]; } keeper_sigset;
+int sigemptyset(keeper_sigset *set);
+int sigaddset(keeper_sigset *set, int number);
+int sigprocmask(int how, const keeper_sigset *set, keeper_sigset *old);
+int signalfd(int fd, const keeper_sigset *set, int flags);
+]])
+
+local SIG_SETMASK = 2
+local SFD_NONBLOCK, SFD_CLOEXEC = 0x800, 0x80000
+local SIGNALFD_RECORD = 128 -- bytes; its first four are the number
+
+-- What is done to whom after so many seconds, until nothing is left. A program's own stop signal
+-- comes first: servers that end their children themselves do it in the right order.
+local LADDER = {
+    { after_s = 0, whom = "roots" },
+    { after_s = 0.5, whom = "all", signal = posix_signal.SIGTERM },
+    { after_s = 2, whom = "all", signal = posix_signal.SIGKILL },
+}
+local LISTEN_TIMEOUT_S = 15
+local AGAIN_S = 0.2 -- between two kills, when something forks while it is being ended
+
+local keeper = {}
+
+local function close_on_exec(fd)
+    fcntl.fcntl(fd, fcntl.F_SETFD, fcntl.FD_CLOEXEC)
+    return fd
+end
+
+local function close_all_but(kept)
+    for _, name in ipairs(files.list("/proc/self/fd")) do
+        local fd = tonumber(name)
+        if fd > 2 and not kept[fd] then
+            unistd.close(fd)
+        end
+    end
+end
+
+local function mask(numbers)
+    local set = ffi.new("keeper_sigset")
+    ffi.C.sigemptyset(set)
+    for _, number in ipairs(numbers) do
+        ffi.C.sigaddset(set, number)
+    end
+    ffi.C.sigprocmask(SIG_SETMASK, set, nil)
+    return set
+end
+
+local CAUGHT = { posix_signal.SIGTERM, posix_signal.SIGINT, posix_signal.SIGHUP, posix_signal.SIGCHLD }
+local DEFAULTS = {
+    posix_signal.SIGTERM, posix_signal.SIGINT, posix_signal.SIGHUP, posix_signal.SIGCHLD,
+    posix_signal.SIGPIPE, posix_signal.SIGQUIT, posix_signal.SIGUSR1, posix_signal.SIGUSR2,
+}
+
+local function default_signals()
+    for _, number in ipairs(DEFAULTS) do
+        posix_signal.signal(number, posix_signal.SIG_DFL)
+    end
+end
+
+-- In the child: becomes <program>. Never returns.
+local function become(program, keeper_pid)
+    unistd.setpid("p", 0, 0)
+    process.die_with_parent()
+    if unistd.getppid() ~= keeper_pid then
+        unistd._exit(127)
+    end
+    mask({})
+    local null = fcntl.open("/dev/null", fcntl.O_RDONLY)
+    local log = fcntl.open(program.log or "/dev/null", bit.bor(fcntl.O_WRONLY, fcntl.O_CREAT, fcntl.O_APPEND), 420)
+    unistd.dup2(null, 0)
+    unistd.dup2(log, 1)
+    unistd.dup2(log, 2)
+    close_all_but({})
+    for name, value in pairs(program.env or {}) do
+        stdlib.setenv(name, value or nil)
+    end
+    local _, reason
+    if program.directory then
+        _, reason = unistd.chdir(program.directory)
+    end
+    if not reason then
+        local arguments = { unpack(program.argv, 2) }
+        _, reason = unistd.execp(program.argv[1], arguments)
+    end
+    unistd.write(2, program.argv[1] .. ": cannot be started: " .. tostring(reason) .. "\n")
+    unistd._exit(127)
+end
+
+local function spawn(program, keeper_pid)
+    local pid, reason = unistd.fork()
+    if pid == 0 then
+        become(program, keeper_pid)
+    elseif pid then
+        unistd.setpid("p", pid, pid)
+    end
+    return pid, reason
+end
+
+local function exit_text(how, code)
+    return how == "exited" and ("status " .. code) or ("signal " .. tostring(code))
+end
+
+-- Ends all descendants, reaping until the kernel says that there are none.
+local function end_all(programs)
+    local begun, step, next_s = process.now(), 0, 0
+    while true do
+        local pid, _, code = wait.wait(-1, wait.WNOHANG)
+        if not pid and code == errno.ECHILD then
+            return
+        end
+        if not pid or pid == 0 then
+            local passed = process.now() - begun
+            if passed >= next_s then
+                step = math.min(step + 1, #LADDER)
+                local rung = LADDER[step]
+                if rung.whom == "roots" then
+                    for i = #programs, 1, -1 do
+                        for _, root in ipairs(programs[i].roots or {}) do
+                            posix_signal.kill(root, programs[i].stop_signal or posix_signal.SIGTERM)
+                        end
+                    end
+                else
+                    for _, left in ipairs(process.descendants(unistd.getpid())) do
+                        posix_signal.kill(left, rung.signal)
+                        posix_signal.kill(left, posix_signal.SIGCONT)
+                    end
+                end
+                next_s = step < #LADDER and LADDER[step + 1].after_s or passed + AGAIN_S
+            end
+            process.sleep(0.002)
+        end
+    end
+end
+
+-- Sockets and pid files in the folder of the run (its own, not those linked to).
+local function clean(folder, remove)
+    if remove then
+        files.remove_tree(folder)
+        return
+    end
+    for _, name in ipairs(files.list(folder)) do
+        local path = folder .. "/" .. name
+        if files.kind(path) == "other" or name:match("%.pid$") or name == "state.json" then
+            unistd.unlink(path)
+        end
+    end
+end
+
+-- A program that starts others and ends, as spawn-fcgi does; what it started is in its pid file.
+local function finish_starter(program, pid)
+    local _, how, code = wait.wait(pid)
+    if how ~= "exited" or code ~= 0 then
+        return nil, exit_text(how, code)
+    end
+    local roots = {}
+    for number in (files.read(program.pid_file) or ""):gmatch("%d+") do
+        roots[#roots + 1] = tonumber(number)
+    end
+    if #roots == 0 then
+        return nil, "it left no pid in " .. program.pid_file
+    end
+    return roots
+end
+
+-- Whether somebody listens at <address>: a unix path, or a TCP port. Looked up, not tried: a
+-- connection would be the program's first request.
+local function listens(address)
+    if type(address) == "number" then
+        local pattern = (":%04X 00000000:0000 0A "):format(address)
+        return (files.read("/proc/net/tcp") or ""):find(pattern, 1, true) ~= nil
+    end
+    for line in (files.read("/proc/net/unix") or ""):gmatch("[^\n]+") do
+        -- Num RefCount Protocol Flags Type St Inode Path; the flag is __SO_ACCEPTCON.
+        local flags, path = line:match("^%S+ %S+ %S+ (%S+) %S+ %S+ +%d+ (.*)$")
+        if path == address and flags == "00010000" then
+            return true
+        end
+    end
+    return false
+end
+
+-- Until <program> listens: what comes after it would only log that it does not yet.
+local function await(program, pid)
+    local deadline = process.now() + LISTEN_TIMEOUT_S
+    while program.listens and not listens(program.listens) do
+        local done, how, code = wait.wait(pid, wait.WNOHANG)
+        if done == pid then
+            return nil, exit_text(how, code)
+        elseif process.now() > deadline then
+            return nil, ("does not listen at %s after %d s"):format(program.listens, LISTEN_TIMEOUT_S)
+        end
+        process.sleep(0.002)
+    end
+    return true
+end
+
+local function start_programs(programs, tell)
+    local me = unistd.getpid()
+    for _, program in ipairs(programs) do
+        local ok
+        local pid, reason = spawn(program, me)
+        if pid then
+            program.roots = { pid }
+            if program.pid_file then
+                program.roots, reason = finish_starter(program, pid)
+            end
+            if program.roots then
+                ok, reason = await(program, pid)
+            end
+        end
+        if not ok then
+            tell("fail %s %s", program.name, reason)
+            return false
+        end
+        tell("pid %s %s", program.name, table.concat(program.roots, " "))
+    end
+    tell("started")
+    return true
+end
+
+local function name_of(programs, pid)
+    for _, program in ipairs(programs) do
+        for _, root in ipairs(program.roots or {}) do
+            if root == pid then
+                return program.name
+            end
+        end
+    end
+end
+
+local function reap(programs, tell)
+    while true do
+        local pid, how, code = wait.wait(-1, wait.WNOHANG)
+        if not pid or pid == 0 then
+            return
+        end
+        local name = name_of(programs, pid)
+        if name then
+            tell("exit %s %s", name, exit_text(how, code))
+        end
+    end
+end
+
+-- Waits for the order to end. Wakes for signals and for the caller's end only.
+local function watch(programs, signals_fd, life_fd, tell)
+    while true do
+        local watched = { [signals_fd] = { events = { IN = true } } }
+        if life_fd then
+            watched[life_fd] = { events = { IN = true } }
+        end
+        poll.poll(watched, -1)
+        local life = life_fd and watched[life_fd].revents
+        if life and (life.IN or life.HUP) then
+            return
+        end
+        local record = unistd.read(signals_fd, SIGNALFD_RECORD)
+        if record and #record > 0 then
+            if record:byte(1) ~= posix_signal.SIGCHLD then
+                return
+            end
+            reap(programs, tell)
+        end
+    end
+end
+
+-- The keeper's whole life, in the forked process.
+local function live(plan, status_fd, life_fd)
+    if plan.detached then
+        unistd.setpid("s")
+        local null = fcntl.open("/dev/null", fcntl.O_RDWR)
+        for fd = 0, 2 do
+            unistd.dup2(null, fd)
+        end
+    else
+        unistd.setpid("p", 0, 0)
+    end
+    default_signals()
+    posix_signal.signal(posix_signal.SIGPIPE, posix_signal.SIG_IGN)
+    local set = mask(CAUGHT)
+    local signals_fd = ffi.C.signalfd(-1, set, bit.bor(SFD_NONBLOCK, SFD_CLOEXEC))
+    close_all_but({ [status_fd] = true, [life_fd or -1] = true, [signals_fd] = true })
+    process.adopt_orphans()
+    local function tell(format, ...)
+        unistd.write(status_fd, string.format(format, ...) .. "\n")
+    end
+    if start_programs(plan.programs, tell) then
+        watch(plan.programs, signals_fd, life_fd, tell)
+    end
+    end_all(plan.programs)
+    clean(plan.folder, plan.remove)
+end
+
+--- Starts a keeper for plan.programs, in order. plan.folder: where sockets and pid files lie;
+-- plan.remove: remove it at the end; plan.detached: lives on after the caller.
+-- A program: {name, argv (argv[1] a path), env (false unsets), directory, log, stop_signal,
+-- pid_file (it starts others and ends), listens (the next one waits for this unix path or port)}. Returns {pid, status_fd, life_fd, roots, exits}.
+function keeper.start(plan)
+    local status_read, status_write = unistd.pipe()
+    local life_read, life_write
+    if not plan.detached then
+        life_read, life_write = unistd.pipe()
+    end
+    for _, fd in pairs({ status_read, status_write, life_read or status_read, life_write or status_read }) do
+        close_on_exec(fd)
+    end
+    fcntl.fcntl(status_read, fcntl.F_SETFL, fcntl.O_NONBLOCK)
+    io.stdout:flush()
+    io.stderr:flush()
+    local pid, reason = unistd.fork()
+    if pid == 0 then
+        local ok, failure = pcall(live, plan, status_write, life_read)
+        if not ok then
+            unistd.write(status_write, "fail keeper " .. tostring(failure) .. "\n")
+            pcall(end_all, plan.programs)
+            pcall(clean, plan.folder, plan.remove)
+        end
+        unistd._exit(ok and 0 or 1)
+    end
+    unistd.close(status_write)
+    if life_read then
+        unistd.close(life_read)
+    end
+    if not pid then
+        unistd.close(status_read)
+        return nil, "fork: " .. tostring(reason)
+    end
+    return { pid = pid, status_fd = status_read, life_fd = life_write, text = "", roots = {}, exits = {} }
+end
+
+local function note(handle, line)
+    local word, name, rest = line:match("^(%S+) ?(%S*) ?(.*)$")
+    if word == "pid" then
+        handle.roots[name] = {}
+        for number in rest:gmatch("%d+") do
+            table.insert(handle.roots[name], tonumber(number))
+        end
+    elseif word == "started" then
+        handle.started = true
+    elseif word == "exit" or word == "fail" then
+        table.insert(handle.exits, { name = name, reason = rest })
+    end
+end
+
+--- Takes in what the keeper has said, waiting at most <timeout_ms> for something. Updates
+-- handle.roots (name -> pids), handle.started, handle.exits ({name, reason} in order).
+function keeper.listen(handle, timeout_ms)
+    if handle.status_fd then
+        poll.rpoll(handle.status_fd, timeout_ms or 0)
+        local data = unistd.read(handle.status_fd, 4096)
+        if data == "" then
+            unistd.close(handle.status_fd)
+            handle.status_fd = nil
+        end
+        handle.text = handle.text .. (data or "")
+        handle.text = handle.text:gsub("([^\n]*)\n", function(line)
+            note(handle, line)
+            return ""
+        end)
+    end
+end
+
+--- Ends everything and waits until the keeper has gone, which takes it about 2 s at most.
+function keeper.stop(handle)
+    posix_signal.kill(handle.pid, posix_signal.SIGTERM)
+    process.reap(handle.pid)
+    for _, name in ipairs({ "status_fd", "life_fd" }) do
+        if handle[name] then
+            unistd.close(handle[name])
+            handle[name] = nil
+        end
+    end
+end
+
+return keeper

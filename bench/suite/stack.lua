@@ -1,0 +1,388 @@
+-- Stacks: whole chains of real programs, brought up on loopback from the descriptions in
+-- bench/stacks/NAME.lua, and taken down without a trace.
+--
+-- A description is a table:
+--   title      one line
+--   needs      names of programs (see programs.lua)
+--   pages      page name -> path with query, the pages that this stack has
+--   blocking   a child serves one connection at a time: kept connections are capped to what the
+--              children can hold
+--   variants   documented and tuned: {options, reasons (list of lines)}
+--   build      function(s, programs): a list of programs to start, in this order
+--
+-- Options (stack.up): children; backlog (the application's listen queue, or the only server's);
+-- front_backlog (nginx's); keepalive (connections to the application that each nginx worker keeps;
+-- 0 or nil: none); workers (of nginx); variant ("tuned" unless given); gzip; access_log; tcp (the
+-- application on a TCP port instead of a unix socket); port (nil: a free one); dir (nil: a fresh
+-- folder, removed by down); engine (of fcgi-server). They win over the variant's.
+
+local cjson = require("cjson")
+local socket = require("posix.sys.socket")
+local stat = require("posix.sys.stat")
+local unistd = require("posix.unistd")
+local files = require("bench.suite.files")
+local http = require("bench.suite.http")
+local keeper = require("bench.suite.keeper")
+local process = require("bench.suite.process")
+local programs = require("bench.suite.programs")
+
+local READY_TIMEOUT_S = 20
+local ATTEMPTS = 3 -- a free port may be taken between the look and the use
+local SOCKET_PATH_MAX = 107
+local TEMPORARY_MAX = 50 -- bytes of a temporary folder that leave room for socket names
+
+local stack = {}
+local root = files.absolute(debug.getinfo(1, "S").source:match("^@(.*)/bench/suite/[^/]*$") or "."):gsub("/%.$", "")
+local running = {} -- stacks that this process brought up
+
+-- Order of documents and reports.
+local NAMES = {
+    "nginx-static", "apache-static", "nginx-fcgi-c", "nginx-fcgi-lua", "nginx-spawn-fcgi",
+    "nginx-libfcgi-loop", "nginx-php-fpm", "nginx-php-cgi", "apache-mod-php", "node-cluster",
+    "nginx-node-fastcgi", "nginx-lua", "nginx-uwsgi", "lighttpd-uwsgi", "lighttpd-fcgi",
+    "nginx-fcgiwrap", "nginx-php-proxy", "nginx-fcgi-proxy", "nginx-lua-proxy", "nginx-round-robin",
+    "nginx-floor", "nginx-return",
+}
+
+--- Names of all shipped stacks.
+function stack.names()
+    local names = {}
+    for _, name in ipairs(NAMES) do
+        if files.kind(root .. "/bench/stacks/" .. name .. ".lua") then
+            names[#names + 1] = name
+        end
+    end
+    return names
+end
+
+--- The description of <name>: a shipped stack, or the path of a file of the user's own (with a
+-- slash in it). nil and a reason when there is none or it is broken.
+function stack.describe(name)
+    local path = name:find("/", 1, true) and name or root .. "/bench/stacks/" .. name .. ".lua"
+    if not files.kind(path) then
+        return nil, "no stack of this name: " .. name
+    end
+    local chunk, reason = loadfile(path)
+    if not chunk then
+        return nil, reason
+    end
+    local ok, description = pcall(chunk)
+    if not ok or type(description) ~= "table" or type(description.build) ~= "function" then
+        return nil, path .. ": " .. (ok and "returns no description" or tostring(description))
+    end
+    description.name = name:match("([^/]+)%.lua$") or name
+    return description
+end
+
+--- nil when <name> can be brought up on this machine, else why not: "not installed (package X)".
+function stack.missing(name)
+    local description, reason = stack.describe(name)
+    if not description then
+        return reason
+    end
+    for _, need in ipairs(description.needs or {}) do
+        local found, why = programs.find(need, root)
+        if not found then
+            return why
+        end
+    end
+    return description.unavailable and description.unavailable() or nil
+end
+
+-- The stack under way: what descriptions and constructors of programs work with.
+local Stack = {}
+Stack.__index = Stack
+
+--- Path of the program <name>; an error when it is not installed.
+function Stack:find(name)
+    local path, reason = programs.find(name, self.root)
+    return path or error(name .. ": " .. reason, 0)
+end
+
+--- A TCP port of 127.0.0.1 that is free now, and not given out before.
+function Stack:free_port()
+    local fd = assert(socket.socket(socket.AF_INET, socket.SOCK_STREAM, 0))
+    assert(socket.bind(fd, { family = socket.AF_INET, addr = "127.0.0.1", port = 0 }))
+    local port = socket.getsockname(fd).port
+    -- Held until all are found, so that no two are the same.
+    table.insert(self.held, fd)
+    return port
+end
+
+function Stack:write(path, text)
+    assert(files.write(path, text))
+end
+
+--- Notes a configuration file for the report.
+function Stack:config(path)
+    table.insert(self.configs, path)
+end
+
+--- Links the files of <from> (a folder of the checkout) into <to>; folders named <but> are made
+-- anew with links inside, so that single files can be replaced.
+function Stack:link_tree(from, to, but)
+    assert(files.make_folder(to))
+    for _, name in ipairs(files.list(self.root .. "/" .. from)) do
+        if name == but then
+            self:link_tree(from .. "/" .. name, to .. "/" .. name)
+        else
+            assert(files.point(to .. "/" .. name, self.root .. "/" .. from .. "/" .. name))
+        end
+    end
+end
+
+--- Copies the ini file <from> to <to> with other values for the keys in <values>. Each must stand
+-- in the shipped file, as a comment (";key = ") at least: what is set is documented there.
+function Stack:render(from, to, values)
+    local text = assert(files.read(self.root .. "/" .. from))
+    for key, value in pairs(values) do
+        local count
+        local pattern = "\n;?" .. key:gsub("%p", "%%%0") .. "[ \t]*=[^\n]*"
+        text, count = text:gsub(pattern, (("\n%s = %s"):format(key, value):gsub("%%", "%%%%")), 1)
+        assert(count == 1, from .. " has no line for " .. key)
+    end
+    self:write(to, text)
+end
+
+--- Completes a program: its command line goes into the report.
+function Stack:program(program)
+    program.directory = program.directory or self.folder
+    table.insert(self.commands, table.concat(program.argv, " "))
+    return program
+end
+
+--- Where the application listens, as a program's <listens> has it.
+function Stack:listens()
+    return self.tcp_port or self.socket
+end
+
+--- The application's address, as fcgi-server and nginx write it.
+function Stack:address()
+    return self.tcp_port and "127.0.0.1:" .. self.tcp_port or "unix:" .. self.socket
+end
+
+--- The same for PHP-FPM and uWSGI, which know a path by its slash.
+function Stack:bare_address()
+    return self.tcp_port and "127.0.0.1:" .. self.tcp_port or self.socket
+end
+
+--- The same for the load client.
+function Stack:fcgi_url()
+    return self.tcp_port and "fcgi://127.0.0.1:" .. self.tcp_port or "fcgi+unix:" .. self.socket .. ":"
+end
+
+local function somaxconn()
+    return tonumber((files.read("/proc/sys/net/core/somaxconn") or "128"):match("%d+"))
+end
+
+local function merge(description, opts)
+    local variant = (description.variants or {})[opts.variant or "tuned"] or {}
+    local merged = {}
+    for _, source in ipairs({ variant.options or {}, opts }) do
+        for key, value in pairs(source) do
+            merged[key] = value
+        end
+    end
+    return merged, variant.reasons or {}
+end
+
+-- A fresh folder whose path leaves room for a unix socket.
+local function fresh_folder()
+    local base = os.getenv("TMPDIR") or "/tmp"
+    if #base > TEMPORARY_MAX then
+        base = "/tmp"
+    end
+    return require("posix.stdlib").mkdtemp(base .. "/stack-XXXXXX")
+end
+
+-- idle kept connections x worker processes <= children, for programs that serve one at a time.
+local function cap_keepalive(s, blocking)
+    local asked = s.options.keepalive or 0
+    local most = math.floor(s.children / (s.options.workers or 1))
+    if blocking and asked > most then
+        table.insert(s.notes, ("keepalive %d instead of %d: %d children can hold no more idle connections"):format(most, asked, s.children))
+        return most
+    end
+    return asked
+end
+
+local function new(description, opts)
+    local options, reasons = merge(description, opts)
+    local folder = opts.dir or assert(fresh_folder())
+    assert(files.make_folder(folder))
+    stat.chmod(folder, 493)
+    local s = setmetatable({
+        name = description.name, title = description.title, root = root, folder = folder,
+        options = options, reasons = reasons, notes = {}, held = {}, variant = opts.variant or "tuned",
+        children = options.children or 4, somaxconn = somaxconn(),
+        logs = {}, commands = {}, configs = {}, pages = {}, groups = {},
+    }, Stack)
+    s.port = opts.port or s:free_port()
+    s.url = "http://127.0.0.1:" .. s.port
+    s.backlog = options.backlog or 1024
+    if s.backlog > s.somaxconn then
+        table.insert(s.notes, ("backlog %d is cut to net.core.somaxconn = %d"):format(s.backlog, s.somaxconn))
+    end
+    s.socket = folder .. "/app.sock"
+    s.tcp_port = options.tcp and s:free_port() or nil
+    assert(#s.socket <= SOCKET_PATH_MAX, "unix socket path over 107 bytes: " .. s.socket)
+    s.keepalive = cap_keepalive(s, description.blocking)
+    for page, path in pairs(description.pages) do
+        s.pages[page] = path
+    end
+    return s
+end
+
+local function pids_of(handle, name)
+    return function()
+        keeper.listen(handle)
+        local pids = {}
+        for _, pid in ipairs(handle.roots[name] or {}) do
+            if files.kind("/proc/" .. pid) then
+                pids[#pids + 1] = pid
+                for _, child in ipairs(process.descendants(pid)) do
+                    pids[#pids + 1] = child
+                end
+            end
+        end
+        return pids
+    end
+end
+
+local function tail(path)
+    local text = path and files.read(path) or ""
+    return text ~= "" and "\n" .. text:sub(-1500) or ""
+end
+
+-- Why the stack does not come up, with the end of the log that should know.
+local function explain(s, list, what)
+    for _, exit in ipairs(s.keeper.exits) do
+        what = exit.name .. " ended: " .. exit.reason
+        for _, program in ipairs(list) do
+            if program.name == exit.name then
+                return s.name .. ": " .. what .. tail(program.log)
+            end
+        end
+    end
+    return s.name .. ": " .. what .. tail(s.logs.error_log) .. tail(s.logs.server_log)
+end
+
+local function wait_ready(s, list, deadline)
+    local last = "its programs did not start"
+    while not s.keeper.started and #s.keeper.exits == 0 and process.now() < deadline do
+        keeper.listen(s.keeper, 100)
+    end
+    local open = {}
+    for page, path in pairs(s.pages) do
+        open[page] = path
+    end
+    while next(open) and #s.keeper.exits == 0 and process.now() < deadline do
+        for page, path in pairs(open) do
+            local answer, reason = http.get(s.url, path, 5)
+            if answer and answer.status == 200 then
+                open[page] = nil
+            else
+                last = ("page %s (%s): %s"):format(page, path, answer and "status " .. answer.status or reason)
+                break
+            end
+        end
+        keeper.listen(s.keeper)
+        if next(open) then
+            process.sleep(0.01)
+        end
+    end
+    if #s.keeper.exits == 0 and not next(open) then
+        return true
+    end
+    return nil, explain(s, list, last)
+end
+
+local function attempt(description, opts)
+    local s = new(description, opts)
+    local ok, list = pcall(function()
+        programs.copy_pages(root .. "/bench/pages", s.folder .. "/pages")
+        return description.build(s, programs)
+    end)
+    for _, fd in ipairs(s.held) do
+        unistd.close(fd)
+    end
+    if not ok then
+        if not opts.dir then
+            files.remove_tree(s.folder)
+        end
+        return nil, s.name .. ": " .. tostring(list)
+    end
+    local reason
+    s.keeper, reason = keeper.start({ programs = list, folder = s.folder, remove = not opts.dir or opts.detached, detached = opts.detached })
+    if not s.keeper then
+        return nil, reason
+    end
+    for _, program in ipairs(list) do
+        table.insert(s.groups, { name = program.name, pids = pids_of(s.keeper, program.name) })
+    end
+    running[s] = true
+    ok, reason = wait_ready(s, list, process.now() + (opts.timeout_s or READY_TIMEOUT_S))
+    if ok then
+        return s
+    end
+    stack.down(s)
+    return nil, reason
+end
+
+--- Brings <name> up and waits until each of its pages answers 200. Returns the stack: url, pages,
+-- fcgi (the application's address for a FastCGI client, or nil), groups ({name, pids()}), logs
+-- (error_log, access_log, server_log: paths), children, keepalive, backlog, commands, configs,
+-- reasons (of the variant), notes (where an option could not be had). nil and a reason on failure.
+function stack.up(name, opts)
+    opts = opts or {}
+    local description, reason = stack.describe(name)
+    if not description then
+        return nil, reason
+    end
+    local why = stack.missing(name)
+    if why then
+        return nil, why
+    end
+    local s
+    for _ = 1, opts.port and 1 or ATTEMPTS do
+        s, reason = attempt(description, opts)
+        if s or not reason:find("in use", 1, true) then
+            break
+        end
+    end
+    return s, reason
+end
+
+--- Takes <s> down: no process, socket or pid file is left (with opts.dir the logs stay).
+function stack.down(s)
+    if running[s] then
+        running[s] = nil
+        keeper.stop(s.keeper)
+    end
+end
+
+--- Takes down all that this process brought up.
+function stack.down_all()
+    for s in pairs(running) do
+        stack.down(s)
+    end
+end
+
+--- Lets go of a detached stack: it lives on. Returns what is needed to find it again.
+function stack.release(s)
+    running[s] = nil
+    local pids = {}
+    for _, group in ipairs(s.groups) do
+        pids[group.name] = group.pids()
+    end
+    return {
+        name = s.name, url = s.url, pages = s.pages, fcgi = s.fcgi, keeper = s.keeper.pid, folder = s.folder,
+        children = s.children, keepalive = s.keepalive, backlog = s.backlog, variant = s.variant,
+        logs = s.logs, commands = s.commands, configs = s.configs, notes = s.notes, root = root, pids = pids,
+    }
+end
+
+stack.encode = cjson.encode
+stack.root = root
+
+return stack
