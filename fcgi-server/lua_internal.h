@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lua_internal.h - what the files lua_*.c share; nobody else includes it.
+ *
+ *   lua_host.c     the state, scripts, and the handler functions
+ *   lua_task.c     coroutines: start, continue, end; errors
+ *   lua_sandbox.c  what scripts may reach; require; the lock on globals
+ *   lua_request.c  the methods of a request
+ *   lua_socket.c   TCP for handlers
+ *
+ * Rule: everything that may allocate in Lua runs inside lua_pcall() or inside a
+ * coroutine. An error outside would end the process.
+ */
+#ifndef LUA_INTERNAL_H
+#define LUA_INTERNAL_H
+
+#include "fcgi-handler.h"
+#include "lua_host.h"
+
+#include <lauxlib.h>
+#include <lua.h>
+#include <stdint.h>
+
+struct lua_socket;
+struct lua_task;
+
+/* One script with one argument: the state behind one route. */
+struct lua_script {
+    struct lua_host *host;
+    struct lua_script *next;
+    char *file;
+    const char *name; /* the part of <file> behind the last '/' */
+    int handle_ref;   /* its functions, in the registry; LUA_NOREF if it has none */
+    int fini_ref;
+};
+
+/* A request, or the room for one, in its coroutine. */
+struct lua_task {
+    struct lua_host *host;
+    struct lua_task *next_free;
+    struct lua_script *script;
+    struct fh_request *request;
+    struct lua_task **handle; /* the userdata that the script holds; points back */
+    lua_State *thread;
+    int thread_ref; /* keeps <thread> alive */
+    bool answered;  /* the script has set or written something */
+
+    /* What it waits for; <step> is NULL unless it does. The wait itself is
+     * stored by lua_task_wait(). */
+    int (*step)(lua_State *L, struct lua_task *task, short revents);
+    int wait_fd;
+    short wait_events;
+    uint32_t wait_timeout_ms;
+    int64_t deadline_ns;
+
+    struct lua_socket *sockets; /* open ones; closed when the request ends */
+    struct lua_socket *waiting; /* the one that <step> works on */
+};
+
+/* The host of this process; NULL if there is none. */
+extern struct lua_host *lua_host_here;
+
+struct lua_host {
+    lua_State *main;
+    struct lua_options options;
+    struct lua_script *scripts;
+    struct lua_task *idle; /* finished ones, to be used again */
+    unsigned idle_count;
+
+    /* The allocator that LuaJIT brings, and what it has given. */
+    lua_Alloc allocate;
+    void *allocate_data;
+    size_t used;
+    bool exhausted; /* an allocation was refused since the last look */
+
+    /* Arguments for functions under lua_pcall(): passing them as Lua values could
+     * fail for want of memory before the call is protected. */
+    struct lua_task *task;
+    struct lua_script *loading;
+    const char *argument;
+    short revents;
+
+    int compiled_ref; /* table: file -> chunk */
+    int base_ref;     /* table: the globals that each script gets a copy of */
+    int request_ref;  /* metatables */
+    int socket_ref;
+
+    /* Read and written by lua_host_interrupt() in a signal handler. */
+    struct lua_task *volatile running;
+    volatile bool interrupted;
+    volatile bool slow;
+
+    struct lua_socket_pool *pool; /* connections that scripts kept */
+};
+
+/* --- lua_task.c --- */
+
+/* The functions of the handler that stands for a script. */
+enum fh_result lua_task_handle(void *state, struct fh_request *request);
+enum fh_result lua_task_resume(void *state, struct fh_request *request, short revents);
+void lua_task_cancel(void *state, struct fh_request *request);
+
+/* Puts the functions that lua_task.c calls under protection on the main stack,
+ * where they stay. Called once, before anything else uses that stack. */
+void lua_task_open(lua_State *L);
+
+/* Splits Lua's "name:line: text": stores <line> (0 if there is none) and the
+ * length of the name, and returns the text. */
+const char *lua_task_split(const char *message, int *line, int *name_length);
+
+/* Logs where the running <task> is; <L> is the coroutine that runs. */
+void lua_task_log_slow(struct lua_task *task, lua_State *L);
+
+/* Frees the idle ones. */
+void lua_task_close(struct lua_host *host);
+
+/* Called by a method that may have to wait: runs <step> at once, and again each
+ * time that what it waits for has come, until it returns a number of results.
+ * <step> gets the state to push results on, which is not always the task's; the
+ * method's arguments stay at their places on the stack of task->thread. To wait,
+ * it returns lua_task_wait(). Use as `return lua_task_step(L, task, step)`. */
+int lua_task_step(lua_State *L, struct lua_task *task,
+                  int (*step)(lua_State *L, struct lua_task *task, short revents));
+
+/* Stores what a step waits for: <fd> (-1: only the time) until task->deadline_ns.
+ * Returns what the step returns. */
+int lua_task_wait(struct lua_task *task, int fd, short events);
+
+/* CLOCK_MONOTONIC in ns. */
+int64_t lua_task_now_ns(void);
+
+/* --- lua_sandbox.c --- */
+
+/* Opens the libraries, makes the table of globals. Protected. */
+void lua_sandbox_open(lua_State *L, struct lua_host *host);
+
+/* Pushes a new table of globals for a script in <folder>. Protected. */
+void lua_sandbox_push_globals(lua_State *L, struct lua_host *host, const char *folder);
+
+/* From now on, new globals in the table at <index> are refused. Protected. */
+void lua_sandbox_lock(lua_State *L, int index);
+
+/* Compiles <file> and pushes the function. In messages it is called <name>. Text
+ * only. Protected; a Lua error says what is wrong. */
+void lua_sandbox_compile(lua_State *L, const char *file, const char *name);
+
+/* --- lua_request.c --- */
+
+/* Makes the metatable. Protected. */
+void lua_request_open(lua_State *L, struct lua_host *host);
+
+/* Pushes the userdata for <task>. Protected. */
+void lua_request_push(lua_State *L, struct lua_task *task);
+
+/* The running task whose request is argument 1; a Lua error if it is none or if
+ * it has ended. */
+struct lua_task *lua_request_check(lua_State *L);
+
+/* --- lua_socket.c --- */
+
+/* Makes the metatable and the pool. Protected. */
+void lua_socket_open(lua_State *L, struct lua_host *host);
+
+/* request:connect(host, port [, timeout_ms]) */
+int lua_socket_connect(lua_State *L);
+
+/* Closes all sockets of <task>. */
+void lua_socket_close_all(struct lua_task *task);
+
+/* Closes the kept connections and frees the pool. */
+void lua_socket_close_pool(struct lua_host *host);
+
+#endif
