@@ -240,10 +240,14 @@ function usl.bound(need, children)
         other, name = clients, "clients"
     end
     local busy = children / per_request_s
-    return { per_s = math.min(busy, other), binding = busy < other and "children" or name, knee = other * per_request_s }
+    return {
+        per_s = math.min(busy, other),
+        binding = busy < other and "children" or name,
+        knee = other * per_request_s,
+    }
 end
 
--- Slope of the children-bound part: least squares through the origin over the first <count> points.
+-- Slope of the children-bound part: least squares through the origin over <count> points.
 local function slope(points, count)
     local nx, nn = 0, 0
     for i = 1, count do
