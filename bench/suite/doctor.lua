@@ -10,8 +10,8 @@ local sysconf = require("posix.unistd")
 local resource = require("posix.sys.resource")
 local clock = require("posix.time")
 
-local proc = require("suite.proc")
-local sock_diag = require("suite.sock_diag")
+local proc = require("bench.suite.proc")
+local sock_diag = require("bench.suite.sock_diag")
 
 local doctor = {}
 
@@ -19,16 +19,16 @@ local function line_of(path)
     return (proc.read(path) or ""):match("^[^\n]+")
 end
 
--- The machine's count of a governor name over all CPUs: {powersave = 8}.
+-- How many CPUs have which governor: {powersave = 8}; empty where there is none.
 local function governors(cpus)
-    local found, count = {}, 0
+    local found = {}
     for cpu = 0, cpus - 1 do
         local name = line_of(("/sys/devices/system/cpu/cpu%d/cpufreq/scaling_governor"):format(cpu))
         if name then
-            found[name], count = (found[name] or 0) + 1, count + 1
+            found[name] = (found[name] or 0) + 1
         end
     end
-    return count > 0 and found or nil
+    return found
 end
 
 -- Turbo as "on" or "off", nil where the kernel does not tell.
@@ -109,15 +109,16 @@ local function busy_programs(window_s)
     return list
 end
 
--- Ports that somebody listens on.
+-- Ports that somebody listens on; nil where the kernel does not tell.
 local function listening_ports()
     local ports, reader = {}, sock_diag.open()
-    for key in pairs(reader and reader:read("port") or {}) do
+    if not reader then
+        return nil
+    end
+    for key in pairs(reader:read("port")) do
         ports[#ports + 1] = tonumber(key:match("%d+"))
     end
-    if reader then
-        reader:close()
-    end
+    reader:close()
     table.sort(ports)
     return ports
 end
@@ -133,6 +134,7 @@ function doctor.facts(window_s)
     local before = stolen()
     local busy = busy_programs(window_s)
     local after = stolen()
+    local listeners = listening_ports()
     local files = resource.getrlimit(resource.RLIMIT_NOFILE)
     local low, high = (proc.read("/proc/sys/net/ipv4/ip_local_port_range") or ""):match("(%d+)%s+(%d+)")
     return {
@@ -155,10 +157,10 @@ function doctor.facts(window_s)
         available_kib = number_after("/proc/meminfo", "MemAvailable"),
         swap_used_kib = (number_after("/proc/meminfo", "SwapTotal") or 0) - (number_after("/proc/meminfo",
             "SwapFree") or 0),
-        listeners = listening_ports(),
+        listeners = listeners or {},
         schedstat = proc.read("/proc/self/schedstat") ~= nil,
         pss = proc.read("/proc/self/smaps_rollup") ~= nil,
-        queues = sock_diag.open() ~= nil,
+        queues = listeners ~= nil,
     }
 end
 
@@ -189,7 +191,7 @@ local CHECKS = {
     end },
     { "governor", function(f)
         local names, slow = {}, false
-        for name, count in pairs(f.governors or {}) do
+        for name, count in pairs(f.governors) do
             names[#names + 1] = name .. " x " .. count
             slow = slow or name ~= "performance"
         end
@@ -197,12 +199,12 @@ local CHECKS = {
             return "bad", table.concat(names, ", ") .. ": the clock follows the load",
                 "cpupower frequency-set -g performance"
         end
-        return "ok", f.governors and table.concat(names) or "not visible (virtual machine)"
+        return "ok", #names > 0 and table.concat(names) or "not visible (virtual machine)"
     end },
     { "turbo", function(f)
         if f.turbo == "on" then
             return "note", "on: the first seconds run faster than the rest",
-                "echo 1 > /sys/devices/system/cpu/intel_pstate/no_turbo (or 0 > cpufreq/boost); rounds are interleaved anyway"
+                "echo 1 > /sys/devices/system/cpu/intel_pstate/no_turbo (or 0 > cpufreq/boost)"
         end
         return "ok", f.turbo or "not visible"
     end },

@@ -18,8 +18,8 @@ local signal = require("posix.signal")
 local unistd = require("posix.unistd")
 local wait = require("posix.sys.wait")
 
-local proc = require("suite.proc")
-local sock_diag = require("suite.sock_diag")
+local proc = require("bench.suite.proc")
+local sock_diag = require("bench.suite.sock_diag")
 
 ffi.cdef([[ int prctl(int, unsigned long, unsigned long, unsigned long, unsigned long); ]])
 local PR_SET_PDEATHSIG = 1

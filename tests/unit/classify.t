@@ -3,8 +3,8 @@
 -- Recorded logs, counters and results of the load client are given their cause by name.
 package.path = (arg[0]:match("^(.*)/") or ".") .. "/../lib/?.lua;" .. package.path
 local t = require("testing")
-package.path = t.root .. "/bench/?.lua;" .. package.path
-local classify = require("suite.classify")
+package.path = t.root .. "/?.lua;" .. package.path
+local classify = require("bench.suite.classify")
 
 -- tests/fixtures/nginx-upstream-failures.log: nginx 1.22.1 against upstreams that fail on purpose,
 -- one location for each way of failing; the request's path says which.

@@ -3,8 +3,8 @@
 -- The scaling laws agree with a published fit, find what made synthetic data, and know their limits.
 package.path = (arg[0]:match("^(.*)/") or ".") .. "/../lib/?.lua;" .. package.path
 local t = require("testing")
-package.path = t.root .. "/bench/?.lua;" .. package.path
-local usl = require("suite.usl")
+package.path = t.root .. "/?.lua;" .. package.path
+local usl = require("bench.suite.usl")
 
 local function near(got, want, tolerance, name)
     t.ok(got and math.abs(got - want) <= tolerance * math.abs(want),
