@@ -670,8 +670,8 @@ settle(struct request *request, enum fh_result result)
     return FH_OK;
 }
 
-enum fh_result
-request_run(struct request *request, const struct router *router)
+void
+request_route(struct request *request, const struct router *router)
 {
     size_t length;
     const char *path = request_path(request, &length);
@@ -679,11 +679,18 @@ request_run(struct request *request, const struct router *router)
 
     request->is_head = method != NULL && strcmp(method, "HEAD") == 0;
     request->entry = router_find(router, path, length);
-    if (request->entry == NULL) {
+}
+
+enum fh_result
+request_run(struct request *request)
+{
+    const struct router_entry *entry = request->entry;
+
+    if (entry == NULL) {
         request_refuse(request, 404);
         return FH_OK;
     }
-    return settle(request, request->entry->handler->handle(request->entry->state, &request->head));
+    return settle(request, entry->handler->handle(entry->state, &request->head));
 }
 
 enum fh_result

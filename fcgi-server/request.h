@@ -133,9 +133,12 @@ const char *request_path(struct request *request, size_t *length);
  * off. Empty or absent counts as "any length". Returns 0, or 400. */
 int request_check_length(const struct request *request, uint64_t length);
 
-/* Finds the handler and calls it. Returns FH_WAIT if it waits (see <wait>); else
- * the answer is complete, whatever the handler returned. */
-enum fh_result request_run(struct request *request, const struct router *router);
+/* Finds who answers: sets <entry>. */
+void request_route(struct request *request, const struct router *router);
+
+/* Calls the handler. Returns FH_WAIT if it waits (see <wait>); else the answer is
+ * complete, whatever the handler returned. */
+enum fh_result request_run(struct request *request);
 
 /* Continues a waiting request; returns as request_run(). */
 enum fh_result request_resume(struct request *request, short revents);

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+#include "answer.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+
+static void
+add(struct answer *answer, void *bytes, size_t length)
+{
+    if (length > 0) {
+        answer->part[answer->count++] = (struct iovec){bytes, length};
+        answer->left += length;
+    }
+}
+
+static size_t
+first_part(size_t length)
+{
+    return length < RECORD_CONTENT_MAX ? length : RECORD_CONTENT_MAX;
+}
+
+void
+answer_build(struct answer *answer, struct request *request, bool last)
+{
+    char *body = request->out;
+    size_t body_left = request_sends_body(request) ? request->out_length : 0;
+    int records = 0;
+
+    answer->count = 0;
+    answer->left = 0;
+    if (!request->head_sent) {
+        size_t head = request_head(request, answer->head + RECORD_HEADER_SIZE, last);
+        size_t part = first_part(head + body_left) - head;
+        record_encode_header(answer->head, RECORD_STDOUT, request->id, (uint16_t)(head + part), 0);
+        add(answer, answer->head, RECORD_HEADER_SIZE + head);
+        add(answer, body, part);
+        body += part;
+        body_left -= part;
+    }
+    while (body_left > 0) {
+        size_t part = first_part(body_left);
+        char *frame = answer->frame[records++];
+        record_encode_header(frame, RECORD_STDOUT, request->id, (uint16_t)part, 0);
+        add(answer, frame, RECORD_HEADER_SIZE);
+        add(answer, body, part);
+        body += part;
+        body_left -= part;
+    }
+    request->out_length = 0;
+    if (last) {
+        record_encode_header(answer->tail, RECORD_STDOUT, request->id, 0, 0);
+        record_encode_end(answer->tail + RECORD_HEADER_SIZE, request->id, 0,
+                          RECORD_REQUEST_COMPLETE);
+        add(answer, answer->tail, sizeof answer->tail);
+    }
+}
+
+/* Takes <length> sent bytes off the front. */
+static void
+advance(struct answer *answer, size_t length)
+{
+    int done = 0;
+
+    answer->left -= length;
+    while (done < answer->count && length >= answer->part[done].iov_len) {
+        length -= answer->part[done++].iov_len;
+    }
+    answer->count -= done;
+    memmove(answer->part, answer->part + done, (size_t)answer->count * sizeof *answer->part);
+    if (answer->count > 0) {
+        answer->part[0].iov_base = (char *)answer->part[0].iov_base + length;
+        answer->part[0].iov_len -= length;
+    }
+}
+
+int
+answer_send(struct answer *answer, int fd)
+{
+    while (answer->left > 0) {
+        struct msghdr message = {.msg_iov = answer->part, .msg_iovlen = (size_t)answer->count};
+        ssize_t sent = sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (sent == (ssize_t)answer->left) {
+            return 0;
+        }
+        if (sent >= 0) {
+            advance(answer, (size_t)sent);
+        } else if (errno == EAGAIN) {
+            return 1;
+        } else if (errno != EINTR) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+void
+answer_rest(const struct answer *answer, char *to)
+{
+    for (int index = 0; index < answer->count; index++) {
+        memcpy(to, answer->part[index].iov_base, answer->part[index].iov_len);
+        to += answer->part[index].iov_len;
+    }
+}

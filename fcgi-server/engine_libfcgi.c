@@ -1,0 +1,459 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * engine_libfcgi.c - one connection at a time, through libfcgi: how FastCGI
+ * programs have been written since 1996, kept as the measure of the other engine.
+ * The library parses the request (behind guard.h) and writes the answer. As in
+ * its own accept loop, an idle kept connection holds the child: with this engine,
+ * have more children than the front end keeps connections.
+ */
+#include "answer.h"
+#include "config.h"
+#include "engine.h"
+#include "guard.h"
+#include "intake.h"
+#include "log.h"
+#include "request.h"
+#include "router.h"
+#include "scoreboard.h"
+#include "service.h"
+
+#include <errno.h>
+#include <fcgiapp.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+/* How long we wait for a peer to take notice of a connection that we end while it
+ * is still sending; libfcgi itself allows 2 s. */
+#define LINGER_MS 1000
+
+struct loop {
+    struct engine_context *context;
+    struct intake_limits limits;
+    int accept_fd; /* epoll: the listening socket, exclusively, and the orders */
+    int fd;        /* the connection; -1: none */
+    short hang_events;
+    uint64_t left; /* requests until the child ends */
+    struct intake intake;
+    struct request request;
+    FCGX_Request library;
+    struct answer answer;
+};
+
+/* --- the connection ------------------------------------------------------------------ */
+
+static void
+drop(struct loop *loop)
+{
+    close(loop->fd);
+    loop->fd = -1;
+    intake_fini(&loop->intake);
+}
+
+/* Closes without taking the answer from a peer that is still sending: closing with
+ * unread bytes would reset the connection. */
+static void
+drop_slowly(struct loop *loop)
+{
+    char waste[4096];
+    struct pollfd poll_fd = {.fd = loop->fd, .events = POLLIN};
+    int64_t end_ns = service_now_ns() + LINGER_MS * INT64_C(1000000);
+
+    shutdown(loop->fd, SHUT_WR);
+    for (;;) {
+        int64_t left_ms = (end_ns - service_now_ns()) / 1000000;
+        if (left_ms <= 0 || poll(&poll_fd, 1, (int)left_ms) <= 0 ||
+            recv(loop->fd, waste, sizeof waste, MSG_DONTWAIT) <= 0) {
+            break;
+        }
+    }
+    drop(loop);
+}
+
+/* Waits for bytes. Returns 1; 0 when the child must end and nothing has begun to
+ * arrive, or the time is up; -1 on a broken connection. */
+static int
+wait_readable(struct loop *loop)
+{
+    const struct config *config = loop->context->config;
+    bool idle = intake_is_empty(&loop->intake);
+    uint64_t timeout_ms = idle ? config->keep_timeout_ms : config->read_timeout_ms;
+    int64_t end_ns = service_now_ns() + (int64_t)timeout_ms * 1000000;
+
+    board_state(loop->context->slot, idle ? BOARD_IDLE : BOARD_READING);
+    for (;;) {
+        struct pollfd fds[] = {{.fd = loop->fd, .events = POLLIN},
+                               {.fd = loop->context->order_fd, .events = POLLIN}};
+        int64_t left_ms = (end_ns - service_now_ns()) / 1000000;
+        int ready = poll(fds, 2, left_ms < 0 ? 0 : (int)left_ms + 1);
+        if (ready == -1 && errno != EINTR) {
+            return -1;
+        }
+        if (ready > 0 && fds[0].revents != 0) {
+            return 1;
+        }
+        enum child_order order = child_order();
+        if (order == CHILD_STOP || (order != CHILD_SERVE && idle) || left_ms <= 0) {
+            return 0;
+        }
+    }
+}
+
+/* Reads once. Returns 0 when the connection is to be dropped. */
+static int
+read_more(struct loop *loop)
+{
+    char *room;
+    size_t size = intake_room(&loop->intake, &room);
+
+    if (size == 0) {
+        return 0;
+    }
+    int ready = wait_readable(loop);
+    if (ready != 1) {
+        if (!intake_is_empty(&loop->intake)) {
+            board_count(&loop->context->slot->dropped);
+        }
+        return 0;
+    }
+    ssize_t got = recv(loop->fd, room, size, 0);
+    if (got > 0) {
+        intake_filled(&loop->intake, (size_t)got);
+    } else if (!intake_is_empty(&loop->intake)) {
+        board_count(&loop->context->slot->aborted);
+        board_count(&loop->context->slot->skipped);
+    }
+    return got > 0;
+}
+
+static int
+wait_writable(int fd, int timeout_ms)
+{
+    struct pollfd poll_fd = {.fd = fd, .events = POLLOUT};
+    return poll(&poll_fd, 1, timeout_ms);
+}
+
+/* Sends what the library has no part in: refusals, replies to management records. */
+static void
+send_refusal(struct loop *loop, int status)
+{
+    loop->request.id = loop->intake.id;
+    request_refuse(&loop->request, status);
+    answer_build(&loop->answer, &loop->request, true);
+    while (answer_send(&loop->answer, loop->fd) == 1 && wait_writable(loop->fd, LINGER_MS) == 1) {
+    }
+}
+
+static int
+send_reply(struct loop *loop)
+{
+    ssize_t sent = send(loop->fd, loop->intake.reply, loop->intake.reply_length, MSG_NOSIGNAL);
+    return sent == loop->intake.reply_length && !loop->intake.closing;
+}
+
+/* --- what a request needs of its engine ----------------------------------------------- */
+
+static int
+put_library(struct request *request)
+{
+    struct loop *loop = request->owner;
+
+    if (!request->head_sent) {
+        size_t length = request_head(request, loop->answer.head, false);
+        FCGX_PutStr(loop->answer.head, (int)length, loop->library.out);
+    }
+    if (request->out_length > 0) {
+        FCGX_PutStr(request->out, (int)request->out_length, loop->library.out);
+        request->out_length = 0;
+    }
+    return FCGX_GetError(loop->library.out) == 0 ? 0 : -1;
+}
+
+static int
+io_flush(struct request *request)
+{
+    struct loop *loop = request->owner;
+    return put_library(request) == -1 || FCGX_FFlush(loop->library.out) == -1 ? -1 : 0;
+}
+
+static ptrdiff_t
+io_read(struct request *request, void *buffer, size_t size)
+{
+    struct loop *loop = request->owner;
+    int length = FCGX_GetStr(buffer, size > 1 << 20 ? 1 << 20 : (int)size, loop->library.in);
+    return length == 0 && FCGX_GetError(loop->library.in) != 0 ? -1 : length;
+}
+
+static int
+io_gone(struct request *request)
+{
+    struct loop *loop = request->owner;
+    return service_peer_gone(loop->fd, loop->hang_events);
+}
+
+static const struct request_io io = {.flush = io_flush, .read = io_read, .gone = io_gone};
+
+/* --- one request ---------------------------------------------------------------------- */
+
+/* The parameters as the library has them: "NAME=VALUE". Returns 0 or a status. */
+static int
+take_params(struct request *request, char **environment)
+{
+    size_t count = 0;
+
+    while (environment[count] != NULL) {
+        count++;
+    }
+    if (request_reserve_params(request, count) == -1) {
+        return 500;
+    }
+    for (size_t index = 0; index < count; index++) {
+        const char *name = environment[index];
+        const char *value = strchr(name, '=') + 1;
+        request_add_param(request, (struct request_param){name, value, (uint32_t)(value - name - 1),
+                                                          (uint32_t)strlen(value)});
+    }
+    return 0;
+}
+
+/* Lets the library parse the request. Returns 0 or a status to refuse it with. */
+static int
+take_request(struct loop *loop)
+{
+    struct request *request = &loop->request;
+    const struct intake *intake = &loop->intake;
+    const char *cursor = intake->buffer + intake->params;
+    const char *end = intake->buffer + intake->params_end;
+    struct record_pair pair;
+    int found;
+
+    while ((found = record_next_pair(&cursor, end, &pair)) == 1) {
+    }
+    if (found == -1) {
+        return 400; /* the library would drop the connection */
+    }
+    guard_offer(intake);
+    loop->library.ipcFd = loop->fd;
+    loop->library.keepConnection = 1; /* else FCGX_Accept_r() closes ipcFd before it begins */
+    if (FCGX_Accept_r(&loop->library) != 0) {
+        loop->library.ipcFd = -1;
+        return 500;
+    }
+    request->id = intake->id;
+    request->keep = intake->keep;
+    request->body.length = intake->body_length;
+    int refused = take_params(request, loop->library.envp);
+    return refused != 0 ? refused : request_check_length(request, intake->body_length);
+}
+
+/* A waiting handler holds the child, as everything does in this engine. */
+static enum fh_result
+wait_and_resume(struct loop *loop)
+{
+    struct request *request = &loop->request;
+    int64_t end_ns = service_now_ns() + (int64_t)request->wait.timeout_ms * 1000000;
+
+    for (;;) {
+        struct pollfd fds[] = {{.fd = request->wait.fd, .events = request->wait.events},
+                               {.fd = loop->fd, .events = loop->hang_events}};
+        int64_t left_ns = end_ns - service_now_ns();
+        int ready = poll(fds, 2, left_ns <= 0 ? 0 : (int)((left_ns + 999999) / 1000000));
+        if (fds[0].revents != 0 || (ready == 0 && left_ns <= 0)) {
+            return request_resume(request, ready > 0 ? fds[0].revents : 0);
+        }
+        if (ready > 0 && service_peer_gone(loop->fd, loop->hang_events)) {
+            board_count(&loop->context->slot->aborted);
+            request_cancel(request);
+            request->broken = true;
+            return FH_OK;
+        }
+    }
+}
+
+static void
+run_request(struct loop *loop)
+{
+    struct engine_context *context = loop->context;
+    struct request *request = &loop->request;
+    int64_t start_ns = service_now_ns();
+
+    loop->left--;
+    request_route(request, context->router);
+    service_begin(context, request, start_ns);
+    enum fh_result result = request_run(request);
+    while (result == FH_WAIT) {
+        result = wait_and_resume(loop);
+    }
+    if (!request->broken && put_library(request) == 0) {
+        loop->library.keepConnection = 1; /* closing is ours: the library would wait 2 s */
+        FCGX_Finish_r(&loop->library);
+        request->broken = loop->library.ipcFd == -1; /* closed by the library after an error */
+        loop->fd = request->broken ? -1 : loop->fd;
+    } else {
+        FCGX_Free(&loop->library, 0);
+    }
+    loop->library.ipcFd = -1;
+    service_end(context, request, start_ns, service_now_ns());
+}
+
+/* Runs or refuses the whole request. Returns whether the connection stays. */
+static int
+serve_request(struct loop *loop)
+{
+    struct request *request = &loop->request;
+    int refused = take_request(loop);
+
+    if (refused != 0) {
+        FCGX_Free(&loop->library, 0);
+        loop->library.ipcFd = -1;
+        request->keep = loop->intake.keep;
+        send_refusal(loop, refused);
+    } else if (service_peer_gone(loop->fd, loop->hang_events)) {
+        board_count(&loop->context->slot->aborted);
+        board_count(&loop->context->slot->skipped);
+        FCGX_Free(&loop->library, 0);
+        request->broken = true;
+    } else {
+        run_request(loop);
+    }
+    int stays = request->keep && !request->broken;
+    guard_offer(NULL);
+    request_reset(request);
+    if (loop->fd != -1) {
+        intake_reset(&loop->intake);
+    }
+    return stays;
+}
+
+/* Serves the connection until it ends or the child must. */
+static void
+serve_connection(struct loop *loop)
+{
+    intake_init(&loop->intake, &loop->limits);
+    while (loop->fd != -1) {
+        enum intake_result result = intake_next(&loop->intake);
+        int stays = 1;
+        switch (result) {
+        case INTAKE_MORE:
+            stays = read_more(loop);
+            break;
+        case INTAKE_REQUEST:
+            stays = serve_request(loop) && loop->left > 0;
+            break;
+        case INTAKE_ABORTED:
+            board_count(&loop->context->slot->aborted);
+            board_count(&loop->context->slot->skipped);
+            stays = send_reply(loop);
+            break;
+        case INTAKE_REPLY:
+            stays = send_reply(loop);
+            break;
+        case INTAKE_REFUSED:
+            send_refusal(loop, loop->intake.refused);
+            request_reset(&loop->request);
+            drop_slowly(loop);
+            break;
+        case INTAKE_BROKEN:
+            board_count(&loop->context->slot->dropped);
+            stays = 0;
+            break;
+        }
+        if (!stays && loop->fd != -1) {
+            drop(loop);
+        }
+    }
+}
+
+/* --- the loop ------------------------------------------------------------------------- */
+
+/* FCGX_Init() takes over PIPE, USR1 and TERM; they stay as the child has them. */
+static int
+init_library(void)
+{
+    static const int taken[] = {SIGPIPE, SIGUSR1, SIGTERM};
+    struct sigaction saved[3];
+
+    for (int index = 0; index < 3; index++) {
+        sigaction(taken[index], NULL, &saved[index]);
+    }
+    int result = FCGX_Init();
+    for (int index = 0; index < 3; index++) {
+        sigaction(taken[index], &saved[index], NULL);
+    }
+    return result;
+}
+
+static int
+prepare(struct loop *loop)
+{
+    struct epoll_event listener = {.events = EPOLLIN | EPOLLEXCLUSIVE};
+    struct epoll_event orders = {.events = EPOLLIN};
+
+    if (guard_check() == -1) {
+        log_error("libfcgi does not read through its guard; link with the shared library, or use "
+                  "-e event");
+        return -1;
+    }
+    loop->accept_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (loop->accept_fd == -1 ||
+        epoll_ctl(loop->accept_fd, EPOLL_CTL_ADD, loop->context->listen_fd, &listener) == -1 ||
+        epoll_ctl(loop->accept_fd, EPOLL_CTL_ADD, loop->context->order_fd, &orders) == -1) {
+        log_error("epoll: %s", strerror(errno));
+        return -1;
+    }
+    if (init_library() != 0 || FCGX_InitRequest(&loop->library, -1, 0) != 0) {
+        log_error("libfcgi cannot be initialised");
+        return -1;
+    }
+    loop->library.ipcFd = -1;
+    request_init(&loop->request, &io, loop);
+    return 0;
+}
+
+/* The library reads and writes blockingly; a peer that takes nothing is given up. */
+static void
+make_blocking(struct loop *loop)
+{
+    uint64_t timeout_ms = loop->context->config->read_timeout_ms;
+    struct timeval timeout = {.tv_sec = (time_t)(timeout_ms / 1000),
+                              .tv_usec = (suseconds_t)(timeout_ms % 1000) * 1000};
+
+    fcntl(loop->fd, F_SETFL, 0);
+    setsockopt(loop->fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout);
+}
+
+static int
+serve(struct engine_context *context)
+{
+    static struct loop loop = {.fd = -1};
+
+    loop.context = context;
+    loop.limits = service_limits(context->config);
+    loop.left = service_quota(context->config);
+    if (prepare(&loop) == -1) {
+        return 1;
+    }
+    while (loop.left > 0 && child_order() == CHILD_SERVE) {
+        struct epoll_event event;
+        board_state(context->slot, BOARD_IDLE);
+        if (epoll_wait(loop.accept_fd, &event, 1, -1) <= 0) {
+            continue;
+        }
+        loop.fd = service_accept(context, &loop.hang_events);
+        if (loop.fd != -1) {
+            make_blocking(&loop);
+            serve_connection(&loop);
+        } else if (errno != EAGAIN) {
+            log_error("accept: %s", strerror(errno));
+            poll(NULL, 0, 100); /* out of descriptors or memory: do not spin */
+        }
+    }
+    return 0;
+}
+
+const struct engine engine_libfcgi = {.name = "libfcgi", .serve = serve};

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+#include "service.h"
+#include "access_log.h"
+#include "config.h"
+#include "intake.h"
+#include "log.h"
+#include "request.h"
+#include "router.h"
+#include "scoreboard.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+int64_t
+service_now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+struct intake_limits
+service_limits(const struct config *config)
+{
+    return (struct intake_limits){
+        .params_max = config->params_max,
+        .body_max = config->body_max,
+        .connections = config->connections_max,
+        .requests = config->requests_max,
+    };
+}
+
+uint64_t
+service_quota(const struct config *config)
+{
+    uint64_t jitter = 0;
+
+    if (config->max_requests == 0) {
+        return UINT64_MAX;
+    }
+    if (getrandom(&jitter, sizeof jitter, GRND_NONBLOCK) != sizeof jitter) {
+        jitter = (uint64_t)getpid();
+    }
+    return config->max_requests + jitter % (config->max_requests / 10 + 1);
+}
+
+int
+service_accept(struct engine_context *context, short *hang_events)
+{
+    struct sockaddr_storage address;
+    socklen_t length = sizeof address;
+    int fd = accept4(context->listen_fd, (struct sockaddr *)&address, &length,
+                     SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+    if (fd == -1) {
+        /* A client that gave up while it waited is no reason to stop (accept(2)). */
+        if (errno == ECONNABORTED || errno == EINTR) {
+            errno = EAGAIN;
+        }
+        return -1;
+    }
+    *hang_events = address.ss_family == AF_UNIX ? 0 : POLLRDHUP;
+    if (address.ss_family != AF_UNIX) {
+        if (!config_allows(context->config, (struct sockaddr *)&address)) {
+            board_count(&context->slot->rejected);
+            log_warn("a client was refused: its address is not in allowed_clients");
+            close(fd);
+            errno = EAGAIN;
+            return -1;
+        }
+        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
+    }
+    board_count(&context->slot->accepted);
+    return fd;
+}
+
+int
+service_peer_gone(int fd, short hang_events)
+{
+    struct pollfd poll_fd = {.fd = fd, .events = hang_events};
+    return poll(&poll_fd, 1, 0) == 1;
+}
+
+int
+service_take(struct request *request, struct intake *intake)
+{
+    request->id = intake->id;
+    request->keep = intake->keep;
+    request->body = (struct request_body){
+        .memory = intake->buffer + intake->body,
+        .spool_fd = intake->spool_fd,
+        .length = intake->body_length,
+    };
+    int refused = request_set_params(request, intake->buffer + intake->params,
+                                     intake->params_end - intake->params);
+    return refused != 0 ? refused : request_check_length(request, intake->body_length);
+}
+
+void
+service_begin(struct engine_context *context, struct request *request, int64_t now_ns)
+{
+    size_t uri_length = 0;
+    const char *uri = request_param(request, "REQUEST_URI", &uri_length);
+
+    if (uri == NULL) {
+        uri = request_path(request, &uri_length);
+    }
+    board_request_begin(context->slot, now_ns, request_param(request, "REQUEST_METHOD", NULL), uri,
+                        uri_length, request->entry == NULL ? NULL : request->entry->file,
+                        request->body.length);
+}
+
+static const char *
+param_of(void *request, const char *name)
+{
+    return request_param(request, name, NULL);
+}
+
+static void
+tell_slow(struct engine_context *context, struct request *request, int64_t elapsed_ns)
+{
+    const char *method = request_param(request, "REQUEST_METHOD", NULL);
+    size_t length;
+    const char *path = request_path(request, &length);
+    char what[300];
+
+    board_count(&context->slot->slow);
+    snprintf(what, sizeof what, "%s %.*s", method == NULL ? "-" : method,
+             length > 256 ? 256 : (int)length, path);
+    slow_log_write(what, request->entry == NULL ? "-" : request->entry->file,
+                   (uint64_t)elapsed_ns / 1000000, NULL);
+}
+
+void
+service_end(struct engine_context *context, struct request *request, int64_t start_ns,
+            int64_t now_ns)
+{
+    const struct config *config = context->config;
+    int status = request->status == 0 ? 200 : request->status;
+    int64_t elapsed_ns = now_ns - start_ns;
+
+    board_request_end(context->slot, now_ns, start_ns, status);
+    if (config->slow_ms > 0 && elapsed_ns >= (int64_t)config->slow_ms * 1000000) {
+        tell_slow(context, request, elapsed_ns);
+    }
+    if (access_log_wanted()) {
+        access_log_write(&(struct access_entry){
+            .status = status,
+            .body_bytes = request->written,
+            .duration_ns = elapsed_ns,
+            .handler = request->entry == NULL ? NULL : request->entry->file,
+            .param = param_of,
+            .request = request,
+        });
+    }
+}
