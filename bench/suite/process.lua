@@ -54,6 +54,12 @@ local function close_on_exec(fd)
     return fd
 end
 
+--- A pipe, both ends closed on exec: reading end, writing end.
+function process.pipe()
+    local read_end, write_end = unistd.pipe()
+    return close_on_exec(read_end), close_on_exec(write_end)
+end
+
 local function exec_child(argv, fds, options)
     unistd.setpid("p", 0, 0)
     process.die_with_parent()
@@ -81,12 +87,9 @@ end
 --- Starts <argv>. options: env (added variables), directory. Standard input is empty.
 -- Returns {pid, output, errors} with the reading ends of two pipes, or nil and a reason.
 function process.start(argv, options)
-    local out_read, out_write = unistd.pipe()
-    local err_read, err_write = unistd.pipe()
-    local null = fcntl.open("/dev/null", fcntl.O_RDONLY)
-    for _, fd in ipairs({ out_read, out_write, err_read, err_write, null }) do
-        close_on_exec(fd)
-    end
+    local out_read, out_write = process.pipe()
+    local err_read, err_write = process.pipe()
+    local null = close_on_exec(fcntl.open("/dev/null", fcntl.O_RDONLY))
     io.stdout:flush()
     local pid, reason = unistd.fork()
     if pid == 0 then
@@ -109,7 +112,7 @@ function process.kill_group(pid, number)
     posix_signal.kill(-pid, number)
 end
 
---- Waits for <pid>; options.block = false only looks. Returns the exit code, or 128 + the number
+--- Waits for <pid>; with <block> = false it only looks. Returns the exit code, or 128 + the number
 -- of the signal that ended it; nil while it runs.
 function process.reap(pid, block)
     while true do

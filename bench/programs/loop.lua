@@ -1,0 +1,4 @@
+local write = io.write
+for i = 0, 999998 do
+    write(" ", i)
+end

@@ -1,0 +1,359 @@
+-- One comparison, in this order: bring every stack up, verify its page, warm up until steady,
+-- then rounds; each round measures every arm once, in random order, and one of them twice (the A/A
+-- pair of the noise floor). At the end the evidence is read, causes are named, and all is stopped.
+
+local classify = require("suite.classify")
+local files = require("bench.suite.files")
+local http = require("bench.suite.http")
+local interrupt = require("bench.suite.interrupt")
+local judge = require("bench.suite.judge")
+local machine = require("bench.suite.machine")
+local measure = require("bench.suite.measure")
+local plan = require("bench.suite.plan")
+local stack = require("bench.suite.stack")
+local statistics = require("suite.statistics")
+
+local LOG_LIMIT = 1024 * 1024
+
+local comparison = {}
+
+-- Runs <work>; an interrupt passes, any other error becomes (nil, text).
+local function guarded(work, ...)
+    local ok, result, reason = pcall(work, ...)
+    if ok then
+        return result, reason
+    elseif interrupt.is(result) then
+        error(result, 0)
+    end
+    return nil, tostring(result)
+end
+
+-- A handle for an address the user gives: nothing is started, groups may name processes to watch.
+local function foreign(planned)
+    local base, path = planned.url:match("^(https?://[^/]+)(.*)$")
+    if not base or planned.url:match("^https") then
+        return nil, "not an http:// address: " .. planned.url
+    end
+    local answer, reason = http.get(base, path ~= "" and path or "/", 5)
+    if not answer then
+        return nil, ("%s does not answer (%s)"):format(planned.url, tostring(reason))
+    end
+    return { url = base, pages = {}, path = path ~= "" and path or nil, groups = planned.options.groups or {}, logs = {},
+        commands = {}, configs = {}, foreign = true }
+end
+
+local function stack_options(planned, session, number)
+    local options = {}
+    for key, value in pairs(planned.options) do
+        options[key] = value
+    end
+    options.variant = planned.variant
+    options.dir = ("%s/%d"):format(session.scratch, number)
+    files.make_folder(options.dir)
+    return options
+end
+
+-- Copies what the report shows of a stack: commands, and configurations as text.
+local function describe(arm, handle)
+    arm.children = handle.children
+    arm.commands = handle.commands
+    arm.configurations = {}
+    for _, path in ipairs(handle.configs or {}) do
+        arm.configurations[#arm.configurations + 1] = { name = path:match("([^/]+)$"), text = files.read(path, 65536) }
+    end
+    arm.why = handle.reasons
+    arm.listen = handle.backlog
+    arm.title = handle.title or arm.title
+    arm.children_asked = handle.children_asked
+end
+
+--- Brings up the stack of one planned arm. Returns the arm's record and, when it runs, its handle.
+function comparison.bring_up(planned, session, number)
+    local arm = {
+        key = planned.key, label = planned.label, stack = planned.stack, url = planned.url, variant = planned.variant,
+        options = planned.options, published = planned.published, reference = planned.reference, slots = {}, state = "failed",
+    }
+    if planned.stack then
+        local description = guarded(stack.describe, planned.stack)
+        arm.title = description and description.title
+        local missing = stack.missing(planned.stack)
+        if missing then
+            arm.state, arm.reason = "missing", missing
+            return arm
+        end
+    end
+    local handle, reason
+    if planned.url then
+        handle, reason = guarded(foreign, planned)
+    else
+        handle, reason = guarded(stack.up, planned.stack, stack_options(planned, session, number))
+    end
+    if not handle then
+        arm.reason = tostring(reason)
+        return arm
+    end
+    arm.state = "up"
+    describe(arm, handle)
+    return arm, handle
+end
+
+local function page_path(step, handle)
+    return step.comparison.path or handle.path or handle.pages[step.comparison.page]
+end
+
+local function load_of(step, seconds, requests)
+    local own = step.comparison
+    local expect = { status = own.expect.status or 200, bytes = own.expect.bytes }
+    -- A page without a stated length may differ from answer to answer (time, counters, addresses).
+    expect.variable = not expect.bytes
+    return {
+        connections = own.load.connections,
+        keep_alive = own.load.keep_alive,
+        requests = requests,
+        seconds = not requests and seconds or nil,
+        timeout_s = step.timeout_s,
+        headers = own.headers,
+        expect = expect,
+        expected_s = step.seconds,
+    }
+end
+
+local function verify(step, arm, handle)
+    local path = page_path(step, handle)
+    if not path then
+        arm.state, arm.reason = "failed", ("the stack has no page %q"):format(tostring(step.comparison.page))
+        return false
+    end
+    arm.path = path
+    arm.address = handle.url .. path
+    arm.verified = guarded(measure.verify, handle, path, step.comparison.expect, step.comparison.headers)
+        or { ok = false, problems = { "could not be read" } }
+    if not arm.verified.ok then
+        arm.state, arm.reason = "wrong answer", table.concat(arm.verified.problems, "; ")
+    end
+    return arm.verified.ok
+end
+
+-- Windows until three in a row are steady, at most warmup.max_s; stated in the record.
+local function warm_up(step, arm, handle, session)
+    local rates, spent, settings = {}, 0, step.warmup
+    if step.comparison.load.wait_s then
+        -- A waiting page has no caches worth seconds of waiting; one answer of each client is enough.
+        arm.warmup = { windows_per_s = {}, steady = true, discarded_s = 0 }
+        return
+    end
+    local steady
+    while not steady and spent + settings.window_s <= settings.max_s + 1e-9 do
+        session.live:status(("%s  %s  warming up %s"):format(step.document.name, step.comparison.name, arm.key))
+        local slot = measure.slot(handle, arm.path, load_of(step, settings.window_s), session)
+        rates[#rates + 1] = slot.ok_per_s or 0
+        spent = spent + settings.window_s
+        steady = statistics.steady_from(rates, 3, settings.tolerance)
+    end
+    arm.warmup = { windows_per_s = rates, steady = steady ~= nil, discarded_s = spent }
+end
+
+-- Processors that were busy with neither servers nor client nor sampler during the slot.
+local function foreign_cpus(before, after, slot)
+    if not before or not after or not slot.client then
+        return nil
+    end
+    local own = slot.resources.server_cpu_s + (slot.client.client_cpu_s or 0) + slot.resources.sampler_cpu_s
+    return math.max(0, (after.busy_s - before.busy_s - own) / math.max(slot.elapsed_s, 0.1))
+end
+
+local function measure_one(step, entry, round, twin, session)
+    local arm = entry.arm
+    local before = machine.cpu_times()
+    session.tick = function()
+        session.live:status(("%s  %s  round %d/%d  %s  %s"):format(step.document.name, step.comparison.name, round, step.rounds,
+            arm.key, arm.last_per_s and ("%.0f/s"):format(arm.last_per_s) or ""))
+    end
+    session.tick()
+    local slot = measure.slot(entry.handle, arm.path, load_of(step, step.slot_s, step.requests), session)
+    session.tick = nil
+    slot.round, slot.twin = round, twin or nil
+    slot.foreign_cpus = foreign_cpus(before, machine.cpu_times(), slot)
+    arm.slots[#arm.slots + 1] = slot
+    arm.last_per_s = slot.ok_per_s
+    if slot.error then
+        session.live:line(("  %s, round %d: %s"):format(arm.key, round, slot.error))
+    end
+end
+
+local function rounds(step, running, session, record)
+    if #running == 0 then
+        return
+    end
+    local slot_plan_s = step.seconds / plan.slots(step)
+    for round = 1, step.rounds do
+        local order = {}
+        for _, entry in ipairs(running) do
+            order[#order + 1] = { entry = entry, twin = false }
+        end
+        order[#order + 1] = { entry = running[1], twin = true }
+        for position, item in ipairs(plan.shuffled(order, session.random)) do
+            measure_one(step, item.entry, round, item.twin, session)
+            local arm = item.entry.arm
+            arm.slots[#arm.slots].position = position
+            session.live:advance(slot_plan_s)
+            session.planned_done_s = session.planned_done_s + slot_plan_s
+        end
+        record.rounds = round
+    end
+end
+
+-- One result that stands for all slots of an arm, for classify: sums and worst cases.
+local function merged_client(arm)
+    local merged = { requests = {}, failures = {}, status = {}, reasons = {}, elapsed_s = 0, ok_per_s = 0, connect_us = { max = 0 } }
+    local queues, tcp_ext = {}, {}
+    for _, slot in ipairs(arm.slots) do
+        local client = slot.client
+        if client then
+            for _, part in ipairs({ "requests", "failures", "status" }) do
+                for name, value in pairs(client[part] or {}) do
+                    merged[part][name] = (merged[part][name] or 0) + value
+                end
+            end
+            merged.elapsed_s = merged.elapsed_s + client.elapsed_s
+            merged.connections = client.connections
+            merged.connect_us.max = math.max(merged.connect_us.max, (client.connect_us or {}).max or 0)
+            for _, reason in ipairs(client.reasons or {}) do
+                merged.reasons[#merged.reasons + 1] = tostring(reason)
+            end
+            for name, value in pairs(slot.tcp_ext or {}) do
+                tcp_ext[name] = (tcp_ext[name] or 0) + value
+            end
+            for _, queue in ipairs(slot.resources.queues or {}) do
+                local seen = queues[queue.name] or { name = queue.name, max = 0 }
+                seen.max, seen.backlog = math.max(seen.max, queue.max), queue.backlog
+                queues[queue.name] = seen
+            end
+        end
+    end
+    merged.ok_per_s = merged.elapsed_s > 0 and (merged.requests.ok or 0) / merged.elapsed_s or 0
+    local list = {}
+    for _, queue in pairs(queues) do
+        list[#list + 1] = queue
+    end
+    return merged, tcp_ext, list
+end
+
+--- Names the causes that an arm's slots and its stack's logs give evidence for; fills arm.causes,
+-- arm.queues, arm.tcp_ext, arm.log_excerpt. wait_s: what the page waits in each request, if it does.
+function comparison.gather_evidence(arm, handle, wait_s)
+    local client, tcp_ext, queues = merged_client(arm)
+    local logs = {}
+    for _, name in ipairs({ "error_log", "server_log" }) do
+        local path = handle.logs[name]
+        local text = path and files.read(path, LOG_LIMIT)
+        if text and text ~= "" then
+            logs[name] = text
+        end
+    end
+    local pool = handle.children and { children = handle.children, seconds_per_request = wait_s } or nil
+    arm.tcp_ext, arm.queues = tcp_ext, queues
+    if client.requests.started then
+        arm.causes = classify.causes({ logs = logs, tcp_ext = tcp_ext, queues = queues, client = client, pool = pool })
+    end
+    arm.log_excerpt = logs.error_log and logs.error_log:sub(1, 2000)
+end
+
+local function new_record(step)
+    local own = step.comparison
+    local arms = {}
+    return {
+        kind = "comparison", name = own.name, title = own.title, about = own.about, page = own.page or own.path,
+        load = own.load, expect = own.expect, headers = own.headers, published_claims = own.claims,
+        slot_s = step.slot_s, slot_requests = step.requests, timeout_s = step.timeout_s,
+        rounds = 0, rounds_planned = step.rounds, arms = arms, complete = false,
+    }
+end
+
+local function announce(arm, session)
+    if arm.state == "missing" then
+        session.live:line(("  %s: %s"):format(arm.key, arm.reason))
+    elseif arm.state ~= "up" then
+        session.live:line(("  %s: %s: %s"):format(arm.key, arm.state, tostring(arm.reason)))
+    end
+end
+
+local function start_all(step, session, record)
+    local running = {}
+    for number, planned in ipairs(step.arms) do
+        session.live:status(("%s  %s  starting %s"):format(step.document.name, step.comparison.name, planned.key))
+        local arm, handle = comparison.bring_up(planned, session, number)
+        record.arms[#record.arms + 1] = arm
+        if handle then
+            session.handles[#session.handles + 1] = handle
+            if verify(step, arm, handle) then
+                running[#running + 1] = { arm = arm, handle = handle }
+            end
+        end
+        announce(arm, session)
+    end
+    return running
+end
+
+--- Stops the stacks that the session has up, also after an interrupt.
+function comparison.stop_all(session)
+    interrupt.shield(function()
+        for _, handle in ipairs(session.handles) do
+            if not handle.foreign then
+                pcall(stack.down, handle)
+            end
+        end
+        session.handles = {}
+    end)
+end
+
+-- One line for each arm of a finished comparison.
+local function print_summary(record, session)
+    for _, arm in ipairs(record.arms) do
+        local summary = arm.summary
+        if summary then
+            session.live:line(("  %-30s %9.0f/s  p50 %8.2f ms  p99 %8.2f ms  %5.0f us CPU/request%s"):format(arm.key,
+                summary.ok_per_s.median, (summary.response_us.p50 or 0) / 1000, (summary.response_us.p99 or 0) / 1000,
+                summary.server_cpu_us_per_request or 0,
+                summary.failed_share > 0 and ("  %.1f %% failed"):format(summary.failed_share * 100) or ""))
+        end
+    end
+    for _, claim in ipairs(record.claims) do
+        local pair = claim.pair
+        session.live:line(("  then %s %.2f x %s; now %s: %s"):format(claim.faster, claim.published_ratio or 0, claim.slower,
+            pair and ("%.2f x"):format(pair.ratio or 0) or "-", claim.judgement_text))
+    end
+end
+
+--- Carries out <step> and fills <record> as it goes (so that an interrupt keeps what there is).
+-- session: root, client, scratch, live, random, cpus, handles, planned_done_s.
+function comparison.run(step, session, records)
+    local record = new_record(step)
+    records[#records + 1] = record
+    session.live:heading(("%s: %s"):format(step.document.name, step.comparison.title))
+    local ok, failure = pcall(function()
+        local running = start_all(step, session, record)
+        for _, entry in ipairs(running) do
+            warm_up(step, entry.arm, entry.handle, session)
+        end
+        rounds(step, running, session, record)
+        for _, entry in ipairs(running) do
+            entry.arm.state = "measured"
+            comparison.gather_evidence(entry.arm, entry.handle, step.comparison.load.wait_s)
+        end
+        record.complete = true
+    end)
+    comparison.stop_all(session)
+    interrupt.shield(function()
+        for _, arm in ipairs(record.arms) do
+            arm.last_per_s = nil
+        end
+        judge.comparison(record, session.cpus)
+        print_summary(record, session)
+    end)
+    if not ok then
+        error(failure, 0)
+    end
+end
+
+return comparison
