@@ -2,7 +2,7 @@
 -- then rounds; each round measures every arm once, in random order, and one of them twice (the A/A
 -- pair of the noise floor). At the end the evidence is read, causes are named, and all is stopped.
 
-local classify = require("suite.classify")
+local classify = require("bench.suite.classify")
 local files = require("bench.suite.files")
 local http = require("bench.suite.http")
 local interrupt = require("bench.suite.interrupt")
@@ -11,7 +11,7 @@ local machine = require("bench.suite.machine")
 local measure = require("bench.suite.measure")
 local plan = require("bench.suite.plan")
 local stack = require("bench.suite.stack")
-local statistics = require("suite.statistics")
+local statistics = require("bench.suite.statistics")
 
 local LOG_LIMIT = 1024 * 1024
 
@@ -74,8 +74,12 @@ function comparison.bring_up(planned, session, number)
         options = planned.options, published = planned.published, reference = planned.reference, slots = {}, state = "failed",
     }
     if planned.stack then
-        local description = guarded(stack.describe, planned.stack)
-        arm.title = description and description.title
+        local description, reason = guarded(stack.describe, planned.stack)
+        if not description then
+            arm.reason = tostring(reason)
+            return arm
+        end
+        arm.title = description.title
         local missing = stack.missing(planned.stack)
         if missing then
             arm.state, arm.reason = "missing", missing

@@ -7,7 +7,7 @@ local unistd = require("posix.unistd")
 local wait = require("posix.sys.wait")
 local plan = require("bench.suite.plan")
 local process = require("bench.suite.process")
-local statistics = require("suite.statistics")
+local statistics = require("bench.suite.statistics")
 
 ffi.cdef([[
 typedef struct { long tv_sec; long tv_usec; } suite_timeval;

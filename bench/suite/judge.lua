@@ -1,7 +1,7 @@
 -- From slots to conclusions: what each arm achieved, how two arms compare, and what remains of a
 -- published claim. Pure: tables in, tables out.
 
-local statistics = require("suite.statistics")
+local statistics = require("bench.suite.statistics")
 
 local judge = {}
 

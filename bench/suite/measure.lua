@@ -4,8 +4,8 @@
 local cjson = require("cjson")
 local http = require("bench.suite.http")
 local process = require("bench.suite.process")
-local proc = require("suite.proc")
-local sample = require("suite.sample")
+local proc = require("bench.suite.proc")
+local sample = require("bench.suite.sample")
 
 -- Sampling may cost this part of one processor; the interval grows with the number of processes.
 local SAMPLING_SHARE, COST_PER_PROCESS_S, SHORTEST_INTERVAL_S = 0.01, 0.00015, 0.1

@@ -80,14 +80,6 @@ local function finish(record, folder, parent, view)
     end
 end
 
-local function register_own_stacks(documents)
-    for _, document in ipairs(documents) do
-        for name, description in pairs(document.stacks or {}) do
-            stack.register(name, description)
-        end
-    end
-end
-
 local function announce(the_plan, view, record)
     local facts = record.machine
     view:line(("%s, %d processors, %s"):format(facts.cpu or "unknown processor", facts.cpus, facts.kernel))
@@ -107,7 +99,6 @@ function run.all(options)
     if not folder then
         error({ usage = reason }, 0)
     end
-    register_own_stacks(options.documents)
     math.randomseed(options.seed)
     local record = new_results(the_plan, options, options.root)
     record.seed = options.seed

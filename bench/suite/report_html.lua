@@ -1,0 +1,1 @@
+return { render = function() return "" end }
