@@ -140,12 +140,6 @@ take_function(lua_State *L, const char *key)
     return luaL_ref(L, LUA_REGISTRYINDEX);
 }
 
-static void
-push_argument(lua_State *L, const char *argument)
-{
-    lua_pushstring(L, argument); /* nil if NULL */
-}
-
 /* Takes what the chunk returned: a function, or a table of functions. */
 static void
 take_functions(lua_State *L, struct lua_script *script, const char *argument)
@@ -165,9 +159,19 @@ take_functions(lua_State *L, struct lua_script *script, const char *argument)
     }
     lua_getfield(L, -1, "init");
     if (!lua_isnil(L, -1)) {
-        push_argument(L, argument);
+        lua_pushstring(L, argument);
         lua_call(L, 1, 0);
     }
+}
+
+static int
+first_line(lua_State *L, int function_ref)
+{
+    lua_Debug function;
+
+    lua_rawgeti(L, LUA_REGISTRYINDEX, function_ref);
+    lua_getinfo(L, ">S", &function);
+    return function.linedefined;
 }
 
 /* lua_cpcall()ed. */
@@ -187,9 +191,10 @@ load(lua_State *L)
     lua_pushvalue(L, globals - 2);
     lua_pushvalue(L, globals);
     lua_setfenv(L, -2);
-    push_argument(L, argument);
-    lua_call(L, argument != NULL ? 1 : 0, 1);
+    lua_pushstring(L, argument); /* nil if NULL */
+    lua_call(L, 1, 1);
     take_functions(L, script, argument);
+    script->line = first_line(L, script->handle_ref);
     lua_sandbox_lock(L, globals);
     return 0;
 }
@@ -277,6 +282,19 @@ lua_host_load(struct lua_host *host, const char *file, const char *argument,
 
 /* --- interruption ---------------------------------------------------------- */
 
+/* Raises the error with the line that runs; luaL_error() does not know it here. */
+static void
+raise_time_limit(lua_State *L)
+{
+    lua_Debug frame = {.currentline = 0};
+
+    for (int level = 0; frame.currentline <= 0 && lua_getstack(L, level, &frame); level++) {
+        lua_getinfo(L, "Sl", &frame);
+    }
+    lua_pushfstring(L, "%s:%d: time limit exceeded", frame.short_src, frame.currentline);
+    lua_error(L);
+}
+
 /* Called before each instruction of Lua once armed. */
 static void
 hook(lua_State *L, lua_Debug *event)
@@ -295,7 +313,7 @@ hook(lua_State *L, lua_Debug *event)
         }
     }
     if (host->interrupted) { /* again and again: pcall() in the script does not help */
-        luaL_error(L, "time limit exceeded");
+        raise_time_limit(L);
     }
 }
 

@@ -30,6 +30,7 @@ struct lua_script {
     struct lua_script *next;
     char *file;
     const char *name; /* the part of <file> behind the last '/' */
+    int line;         /* where its handle begins */
     int handle_ref;   /* its functions, in the registry; LUA_NOREF if it has none */
     int fini_ref;
 };

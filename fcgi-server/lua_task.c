@@ -49,6 +49,17 @@ error_text(lua_State *L, char *text, size_t size)
     }
 }
 
+/* The line at which <frame> is. Of the innermost function only the line where it
+ * begins is known once an error has ended it: 0 in a C function. */
+static int
+line_of(const lua_Debug *frame)
+{
+    if (frame->currentline > 0) {
+        return frame->currentline;
+    }
+    return frame->linedefined > 0 ? frame->linedefined : 0;
+}
+
 /* Appends where each of the innermost functions is: " < hello.lua:12 greet". */
 static void
 append_frames(lua_State *L, char *text, size_t size)
@@ -60,7 +71,7 @@ append_frames(lua_State *L, char *text, size_t size)
 
     for (int level = 0; shown < FRAMES && lua_getstack(L, level, &frame); level++) {
         lua_getinfo(L, "nSl", &frame);
-        if (frame.currentline <= 0 || length >= size) {
+        if (line_of(&frame) == 0 || length >= size) {
             continue;
         }
         length +=
@@ -109,9 +120,10 @@ report(struct lua_task *task)
         path = file;
     }
     for (int level = 0; line == 0 && lua_getstack(L, level, &frame); level++) {
-        lua_getinfo(L, "l", &frame);
-        line = frame.currentline > 0 ? frame.currentline : 0;
+        lua_getinfo(L, "Sl", &frame);
+        line = line_of(&frame);
     }
+    line = line > 0 ? line : task->script->line;
     snprintf(text, sizeof text - FRAMES_MAX, "%s", rest);
     append_frames(L, text, sizeof text);
     return fh_fail_at(task->request, path, line, "%s", text);
@@ -174,11 +186,17 @@ step(lua_State *L)
     return results > 0 ? results : 0;
 }
 
-/* lua_pcall()ed: finalizers may fail. */
+/* lua_pcall()ed, since finalizers may fail: collects until nothing more is let
+ * go (LuaJIT only halves its largest buffer each time). */
 static int
 collect(lua_State *L)
 {
-    lua_gc(L, LUA_GCCOLLECT, 0);
+    size_t before;
+
+    do {
+        before = lua_host_here->used;
+        lua_gc(L, LUA_GCCOLLECT, 0);
+    } while (lua_host_here->used < before - before / 8);
     return 0;
 }
 
@@ -241,17 +259,18 @@ verdict(struct lua_task *task)
 {
     lua_State *L = task->thread;
     const char *file = task->script->file;
+    int line = task->script->line;
 
     if (lua_gettop(L) > 0 && lua_type(L, 1) == LUA_TBOOLEAN && !lua_toboolean(L, 1)) {
         return FH_NOT_FOUND;
     }
     if (lua_gettop(L) > 0 && !lua_isnil(L, 1)) {
-        return fh_fail_at(task->request, file, 0,
+        return fh_fail_at(task->request, file, line,
                           "handle returned a %s; it may return nothing, or false for 404",
                           lua_typename(L, lua_type(L, 1)));
     }
     if (!task->answered) {
-        return fh_fail_at(task->request, file, 0,
+        return fh_fail_at(task->request, file, line,
                           "handle returned without an answer: no status, header or write");
     }
     return FH_OK;
@@ -291,7 +310,7 @@ run(struct lua_task *task, int arguments)
     }
     if (status == LUA_YIELD) {
         enum fh_result result =
-            fh_fail_at(task->request, task->script->file, 0,
+            fh_fail_at(task->request, task->script->file, task->script->line,
                        "coroutine.yield outside of a coroutine of the script's own");
         finish(task, false);
         return result;
@@ -313,7 +332,7 @@ lua_task_handle(void *state, struct fh_request *request)
     host->loading = script;
     if (call(host, AT_START) != 0) {
         char value[64];
-        return fh_fail_at(request, script->file, 0, "%s",
+        return fh_fail_at(request, script->file, script->line, "%s",
                           error_text(host->main, value, sizeof value));
     }
     struct lua_task *task = host->task;
