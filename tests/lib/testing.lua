@@ -24,6 +24,7 @@
 -- Parts (each documented at its head):
 --   t.process (process.lua)  t.server (server.lua)  t.fcgi (fcgi.lua: raw records)
 --   t.http (http.lua: curl)  t.front (front.lua: nginx, Apache, lighttpd)
+--   t.load (load.lua: the load client)  t.scripted (scripted.lua: a server that says what it is told)
 --
 -- At the end, also after an error or SIGTERM: what was spawned is killed, and a
 -- process that outlived its parent is a failed test.
@@ -244,7 +245,7 @@ package.loaded.testing = testing
 setmetatable(testing, {
     __index = function(self, name)
         if name == "server" or name == "fcgi" or name == "http" or name == "front"
-            or name == "scripted" then
+            or name == "scripted" or name == "load" then
             local part = require(name)
             rawset(self, name, part)
             return part
