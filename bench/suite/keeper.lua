@@ -30,8 +30,8 @@ local SIGNALFD_RECORD = 128 -- bytes; its first four are the number
 -- comes first: servers that end their children themselves do it in the right order.
 local LADDER = {
     { after_s = 0, whom = "roots" },
-    { after_s = 0.5, whom = "all", signal = posix_signal.SIGTERM },
-    { after_s = 2, whom = "all", signal = posix_signal.SIGKILL },
+    { after_s = 0.2, whom = "all", signal = posix_signal.SIGTERM },
+    { after_s = 0.8, whom = "all", signal = posix_signal.SIGKILL },
 }
 local LISTEN_TIMEOUT_S = 15
 local AGAIN_S = 0.2 -- between two kills, when something forks while it is being ended

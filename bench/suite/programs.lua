@@ -243,7 +243,7 @@ function programs.apache(s, config, options)
         USER = as_root() and "nobody" or nil,
         GROUP = as_root() and "nogroup" or nil,
     }
-    local argv = { s:find("apache"), "-d", s.folder, "-f", s.root .. "/conf/apache/" .. config, "-DFOREGROUND" }
+    local argv = { s:find("apache"), "-d", s.root .. "/conf/apache", "-f", config, "-DFOREGROUND" }
     for name, value in pairs(defines) do
         argv[#argv + 1] = "-C"
         argv[#argv + 1] = ('Define %s "%s"'):format(name, value)

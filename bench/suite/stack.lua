@@ -10,7 +10,7 @@
 --   variants   documented and tuned: {options, reasons (list of lines)}
 --   build      function(s, programs): a list of programs to start, in this order
 --
--- Options (stack.up): children; backlog (the application's listen queue, or the only server's);
+-- Options (stack.up): children (a number, or "cpus"); backlog (the application's listen queue, or the only server's);
 -- front_backlog (nginx's); keepalive (connections to the application that each nginx worker keeps;
 -- 0 or nil: none); workers (of nginx); variant ("tuned" unless given); gzip; access_log; tcp (the
 -- application on a TCP port instead of a unix socket); port (nil: a free one); dir (nil: a fresh
@@ -175,6 +175,10 @@ local function somaxconn()
     return tonumber((files.read("/proc/sys/net/core/somaxconn") or "128"):match("%d+"))
 end
 
+local function processors()
+    return require("posix.unistd").sysconf(require("posix.unistd")._SC_NPROCESSORS_ONLN or 84)
+end
+
 local function merge(description, opts)
     local variant = (description.variants or {})[opts.variant or "tuned"] or {}
     local merged = {}
@@ -214,7 +218,7 @@ local function new(description, opts)
     local s = setmetatable({
         name = description.name, title = description.title, root = root, folder = folder,
         options = options, reasons = reasons, notes = {}, held = {}, variant = opts.variant or "tuned",
-        children = options.children or 4, somaxconn = somaxconn(),
+        children = options.children == "cpus" and processors() or options.children or 4, somaxconn = somaxconn(),
         logs = {}, commands = {}, configs = {}, pages = {}, groups = {},
     }, Stack)
     s.port = opts.port or s:free_port()

@@ -4,10 +4,13 @@
 --
 --   app-server.lua HOST:PORT [BACKLOG]
 --
--- Protocol: the client sends a line with the path; the answer is a line with the length in bytes
--- and then the page; the connection stays open for the next line until the client closes it.
+-- Protocol:
+--   client:  GET <name>\n       name: [A-Za-z0-9_./-], at most 100 bytes
+--   server:  <length>\n<body>   length: decimal, of the body in bytes
+--   server:  -1\n               there is no page of that name
+-- The connection stays open for the next request until the client closes it; the server closes
+-- when a line is anything else.
 
-local bit = require("bit")
 local ffi = require("ffi")
 local socket = require("posix.sys.socket")
 local unistd = require("posix.unistd")
@@ -25,7 +28,7 @@ int setsockopt(int fd, int level, int name, const void *value, unsigned int size
 local C = ffi.C
 local EPOLLIN, ADD, EINTR, EAGAIN = 1, 1, 4, 11
 local NONBLOCK_CLOEXEC, MSG_NOSIGNAL = 0x80800, 0x4000
-local EVENTS, LINE_MAX = 64, 8192
+local EVENTS, INPUT_MAX, LINE_MAX = 64, 8192, 128
 
 local host, port = (arg[1] or "127.0.0.1:9578"):match("^(.*):(%d+)$")
 if not host then
@@ -33,10 +36,21 @@ if not host then
     os.exit(100)
 end
 
-local function page()
-    local body = "<br /><p align='center'>Hello World from testbed 1.0</p><p align='center'>on "
+local pages = {}
+
+function pages.livecode()
+    return "<br /><p align='center'>Hello World from testbed 1.0</p><p align='center'>on "
         .. os.date("!%Y-%m-%d") .. "</p>"
-    return #body .. "\n" .. body
+end
+
+-- The answer to one line without its end; nil when it is no request.
+local function answer_to(line)
+    local name = line:match("^GET ([%w_./-]+)$")
+    if not name or #name > 100 then
+        return nil
+    end
+    local body = pages[name] and pages[name]()
+    return body and #body .. "\n" .. body or "-1\n"
 end
 
 local function check(value, what)
@@ -65,7 +79,7 @@ end
 watch(listener)
 
 local partial = {} -- fd -> what came of a line so far
-local buffer = ffi.new("char[?]", LINE_MAX)
+local buffer = ffi.new("char[?]", INPUT_MAX)
 local one = ffi.new("int[1]", 1)
 
 local function close(fd)
@@ -82,24 +96,31 @@ local function take()
     end
 end
 
-local function serve(fd)
-    local size = tonumber(C.recv(fd, buffer, LINE_MAX, 0))
-    if size <= 0 then
-        if size == 0 or (ffi.errno() ~= EINTR and ffi.errno() ~= EAGAIN) then
-            close(fd)
+-- Answers each whole line of <text>; what is left of the last one, or nil when a line was wrong.
+local function answer_lines(fd, text)
+    while true do
+        local line, rest = text:match("^([^\n]*)\n(.*)$")
+        if not line then
+            return #text <= LINE_MAX and text or nil
         end
+        local answer = answer_to(line)
+        -- A page is far smaller than a socket's buffer: who has not read so many is cut off.
+        if not answer or C.send(fd, answer, #answer, MSG_NOSIGNAL) ~= #answer then
+            return nil
+        end
+        text = rest
+    end
+end
+
+local function serve(fd)
+    local size = tonumber(C.recv(fd, buffer, INPUT_MAX, 0))
+    if size < 0 and (ffi.errno() == EINTR or ffi.errno() == EAGAIN) then
         return
     end
-    local text = partial[fd] .. ffi.string(buffer, size)
-    local answers = {}
-    local rest = text:gsub("[^\n]*\n", function()
-        answers[#answers + 1] = page()
-        return ""
-    end)
-    partial[fd] = rest
-    local answer = table.concat(answers)
-    -- A page is far smaller than a socket's buffer: what does not fit at once is not read.
-    if #rest > LINE_MAX or (#answer > 0 and C.send(fd, answer, #answer, MSG_NOSIGNAL) ~= #answer) then
+    local rest = size > 0 and answer_lines(fd, partial[fd] .. ffi.string(buffer, size))
+    if rest then
+        partial[fd] = rest
+    else
         close(fd)
     end
 end
@@ -111,7 +132,7 @@ while true do
         local fd = events[i].fd
         if fd == listener then
             take()
-        elseif bit.band(events[i].events, 0xff) ~= 0 then
+        else
             serve(fd)
         end
     end

@@ -69,7 +69,7 @@ function page.globals()
 end
 
 -- The page of the application server, over a cosocket: the worker serves others meanwhile.
--- Protocol: one line with the path, answered by one line with the length and then the page.
+-- Protocol: see app-server.lua.
 function page.proxy()
     local host, port = os.getenv("APPLICATION_SERVER"):match("^(.*):(%d+)$")
     local peer = ngx.socket.tcp()
@@ -78,7 +78,7 @@ function page.proxy()
     if not ok then
         return nil, reason
     end
-    peer:send(ngx.var.request_uri .. "\n")
+    peer:send("GET livecode\n")
     local length, body
     length, reason = peer:receive("*l")
     if length then

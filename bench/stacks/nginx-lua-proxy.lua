@@ -1,0 +1,20 @@
+return {
+    title = "nginx with Lua -> application server over TCP",
+    needs = { "nginx", "nginx-lua", "luajit" },
+    pages = { livecode = "/lua/proxy" },
+    variants = {
+        documented = {
+            options = { access_log = true, front_backlog = 511 },
+            reasons = { "a connection to the application server for each request, as the document's script; access log on" },
+        },
+        tuned = {
+            options = { kept_sockets = true },
+            reasons = { "connections to the application server are kept (cosocket pool of 128)", "no access log: a line per request" },
+        },
+    },
+    build = function(s, programs)
+        local server, address = programs.app_server(s)
+        local env = { APPLICATION_SERVER = address, APPLICATION_SERVER_KEPT = s.options.kept_sockets and "1" or nil }
+        return { server, programs.nginx(s, "lua.conf", { env = env }) }
+    end,
+}

@@ -1,0 +1,38 @@
+return {
+    title = "nginx -> fcgi-server -n 0 under spawn-fcgi -F",
+    needs = { "nginx", "spawn-fcgi", "fcgi-server" },
+    pages = {
+        static = "/static/hello.txt",
+        echo = "/echo",
+        light = "/light",
+        david = "/david",
+        hello = "/hello?name=john",
+        slow = "/sleep",
+        table = "/table",
+    },
+    variants = {
+        documented = {
+            options = { children = 1024, backlog = 1024, front_backlog = 511, tcp = true, access_log = true, gzip = true },
+            reasons = {
+                "spawn-fcgi -F 1024 on a TCP port with its own listen queue of 1024, as in the document",
+                "a connection for each request, access log and gzip on",
+            },
+        },
+        tuned = {
+            options = { children = 4, backlog = 4096, keepalive = 4 },
+            reasons = {
+                "4 children, and no more kept connections than children: without a master, children cannot pass connections on",
+                "unix socket; listen queue 4096; no access log, no compression",
+            },
+        },
+    },
+    build = function(s, programs)
+        s.fcgi = s:fcgi_url()
+        local argv = { s:find("fcgi-server"), "-c", s.root .. "/conf/fcgi-server.lua", "-n", "0" }
+        if s.options.engine then
+            argv[#argv + 1] = "-e"
+            argv[#argv + 1] = s.options.engine
+        end
+        return { programs.spawn_fcgi(s, argv, { name = "fcgi-server" }), programs.nginx_fastcgi(s) }
+    end,
+}
