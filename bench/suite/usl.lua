@@ -10,7 +10,8 @@
 --
 -- Two-resource bound: X(N) = min(N / (s + w), C / s, c / (s + w)) for s seconds of CPU and w seconds
 -- of waiting per request, C cores and c clients without think time. Below the knee every child is
--- busy; above it the CPU (or the number of clients) is the limit.
+-- busy; above it the CPU (or the number of clients) is the limit. What a web server and a client on
+-- the same cores spend is added to the s of C / s.
 
 local usl = {}
 
@@ -228,23 +229,21 @@ function usl.rate(model, n)
 end
 
 --- The two-resource bound from what one request needs: {per_s, binding, knee}.
--- <need>: cpu_s and wait_s per request (above 0 together), cores, clients (nil: open loop, no
--- limit). binding is "children", "cpu" or "clients", what limits at <children>; knee is the count
--- at which the children stop being the limit.
+-- <need>: cpu_s and wait_s per request in the child (above 0 together), cores, shared_cpu_s (CPU
+-- that other processes on the same cores spend per request: web server, client; default 0),
+-- clients (nil: open loop, no limit). binding is "children", "cpu" or "clients", what limits at
+-- <children>; knee is the count at which the children stop being the limit.
 function usl.bound(need, children)
-    local per_request_s = need.cpu_s + need.wait_s
-    local cpu = need.cpu_s > 0 and need.cores / need.cpu_s or huge
-    local clients = need.clients and need.clients / per_request_s or huge
+    local shared_s = need.shared_cpu_s or 0
+    local held_s, all_cpu_s = need.cpu_s + need.wait_s, need.cpu_s + shared_s
+    local cpu = all_cpu_s > 0 and need.cores / all_cpu_s or huge
+    local clients = need.clients and need.clients / (held_s + shared_s) or huge
     local other, name = cpu, "cpu"
     if clients < cpu then
         other, name = clients, "clients"
     end
-    local busy = children / per_request_s
-    return {
-        per_s = math.min(busy, other),
-        binding = busy < other and "children" or name,
-        knee = other * per_request_s,
-    }
+    local busy = children / held_s
+    return { per_s = math.min(busy, other), binding = busy < other and "children" or name, knee = other * held_s }
 end
 
 -- Slope of the children-bound part: least squares through the origin over <count> points.

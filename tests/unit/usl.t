@@ -58,6 +58,9 @@ near(usl.bound(sleep, 8).knee, 1000, 1e-9, "the knee is at one child per client"
 near(usl.bound({ cpu_s = 1e-3, wait_s = 3e-3, cores = 2 }, 100).per_s, 2000, 1e-9, "two cores, 1 ms of CPU: 2,000/s")
 near(usl.bound({ cpu_s = 1e-3, wait_s = 3e-3, cores = 2 }, 100).knee, 8, 1e-9,
     "fill count: cores (cpu + wait) / cpu = 8")
+near(usl.bound({ cpu_s = 1e-3, wait_s = 0, cores = 2, shared_cpu_s = 1e-3 }, 8).per_s, 1000, 1e-9,
+    "a web server and client that need as much CPU halve the rate")
+near(usl.bound({ cpu_s = 1e-3, wait_s = 0, cores = 2, shared_cpu_s = 1e-3 }, 8).knee, 1, 1e-9, "and the knee")
 
 -- Fitting the bound, and choosing.
 local function kinked(seconds, plateau)
