@@ -163,9 +163,36 @@ local function clean(folder, remove)
     end
 end
 
+-- Waits at most <timeout_ms> (-1: without end) for something to happen. True when it is time to
+-- end: the caller is gone, or somebody said so. A byte from the caller lets go: from then on the
+-- keeper lives on without it.
+local function told_to_end(self, timeout_ms)
+    local watched = { [self.signals_fd] = { events = { IN = true } } }
+    if self.life_fd then
+        watched[self.life_fd] = { events = { IN = true } }
+    end
+    poll.poll(watched, timeout_ms)
+    local life = self.life_fd and watched[self.life_fd].revents
+    if life and (life.IN or life.HUP) then
+        if unistd.read(self.life_fd, 1) == "" then
+            return true
+        end
+        unistd.close(self.life_fd)
+        self.life_fd = nil
+    end
+    local record = unistd.read(self.signals_fd, SIGNALFD_RECORD)
+    return record ~= nil and #record > 0 and record:byte(1) ~= posix_signal.SIGCHLD
+end
+
 -- A program that starts others and ends, as spawn-fcgi does; what it started is in its pid file.
-local function finish_starter(program, pid)
-    local _, how, code = wait.wait(pid)
+local function finish_starter(self, program, pid)
+    local done, how, code
+    repeat
+        done, how, code = wait.wait(pid, wait.WNOHANG)
+        if done == 0 and told_to_end(self, 10) then
+            return nil, "interrupted"
+        end
+    until done ~= 0
     if how ~= "exited" or code ~= 0 then
         return nil, exit_text(how, code)
     end
@@ -197,7 +224,7 @@ local function listens(address)
 end
 
 -- Until <program> listens: what comes after it would only log that it does not yet.
-local function await(program, pid)
+local function await(self, program, pid)
     local deadline = process.now() + LISTEN_TIMEOUT_S
     while program.listens and not listens(program.listens) do
         local done, how, code = wait.wait(pid, wait.WNOHANG)
@@ -205,33 +232,38 @@ local function await(program, pid)
             return nil, exit_text(how, code)
         elseif process.now() > deadline then
             return nil, ("does not listen at %s after %d s"):format(program.listens, LISTEN_TIMEOUT_S)
+        elseif told_to_end(self, 2) then
+            return nil, "interrupted"
         end
-        process.sleep(0.002)
     end
     return true
 end
 
-local function start_programs(programs, tell)
-    local me = unistd.getpid()
-    for _, program in ipairs(programs) do
-        local ok
-        local pid, reason = spawn(program, me)
-        if pid then
-            program.roots = { pid }
-            if program.pid_file then
-                program.roots, reason = finish_starter(program, pid)
-            end
-            if program.roots then
-                ok, reason = await(program, pid)
-            end
+local function start_one(self, program)
+    local pid, reason = spawn(program, unistd.getpid())
+    if not pid then
+        return nil, reason
+    end
+    program.roots = { pid }
+    if program.pid_file then
+        program.roots, reason = finish_starter(self, program, pid)
+        if not program.roots then
+            return nil, reason
         end
+    end
+    return await(self, program, pid)
+end
+
+local function start_programs(self, programs)
+    for _, program in ipairs(programs) do
+        local ok, reason = start_one(self, program)
         if not ok then
-            tell("fail %s %s", program.name, reason)
+            self.tell("fail %s %s", program.name, reason)
             return false
         end
-        tell("pid %s %s", program.name, table.concat(program.roots, " "))
+        self.tell("pid %s %s", program.name, table.concat(program.roots, " "))
     end
-    tell("started")
+    self.tell("started")
     return true
 end
 
@@ -245,6 +277,7 @@ local function name_of(programs, pid)
     end
 end
 
+-- Takes note of programs that ended by themselves.
 local function reap(programs, tell)
     while true do
         local pid, how, code = wait.wait(-1, wait.WNOHANG)
@@ -254,28 +287,6 @@ local function reap(programs, tell)
         local name = name_of(programs, pid)
         if name then
             tell("exit %s %s", name, exit_text(how, code))
-        end
-    end
-end
-
--- Waits for the order to end. Wakes for signals and for the caller's end only.
-local function watch(programs, signals_fd, life_fd, tell)
-    while true do
-        local watched = { [signals_fd] = { events = { IN = true } } }
-        if life_fd then
-            watched[life_fd] = { events = { IN = true } }
-        end
-        poll.poll(watched, -1)
-        local life = life_fd and watched[life_fd].revents
-        if life and (life.IN or life.HUP) then
-            return
-        end
-        local record = unistd.read(signals_fd, SIGNALFD_RECORD)
-        if record and #record > 0 then
-            if record:byte(1) ~= posix_signal.SIGCHLD then
-                return
-            end
-            reap(programs, tell)
         end
     end
 end
@@ -293,31 +304,31 @@ local function live(plan, status_fd, life_fd)
     end
     default_signals()
     posix_signal.signal(posix_signal.SIGPIPE, posix_signal.SIG_IGN)
-    local set = mask(CAUGHT)
-    local signals_fd = ffi.C.signalfd(-1, set, bit.bor(SFD_NONBLOCK, SFD_CLOEXEC))
-    close_all_but({ [status_fd] = true, [life_fd or -1] = true, [signals_fd] = true })
+    local signals_fd = ffi.C.signalfd(-1, mask(CAUGHT), bit.bor(SFD_NONBLOCK, SFD_CLOEXEC))
+    close_all_but({ [status_fd] = true, [life_fd] = true, [signals_fd] = true })
     process.adopt_orphans()
-    local function tell(format, ...)
+    local self = { signals_fd = signals_fd, life_fd = life_fd }
+    function self.tell(format, ...)
         unistd.write(status_fd, string.format(format, ...) .. "\n")
     end
-    if start_programs(plan.programs, tell) then
-        watch(plan.programs, signals_fd, life_fd, tell)
+    if start_programs(self, plan.programs) then
+        repeat
+            local over = told_to_end(self, -1)
+            reap(plan.programs, self.tell)
+        until over
     end
     end_all(plan.programs)
     clean(plan.folder, plan.remove)
 end
 
 --- Starts a keeper for plan.programs, in order. plan.folder: where sockets and pid files lie;
--- plan.remove: remove it at the end; plan.detached: lives on after the caller.
+-- plan.remove: remove it at the end; plan.detached: in a session of its own, to be released.
 -- A program: {name, argv (argv[1] a path), env (false unsets), directory, log, stop_signal,
 -- pid_file (it starts others and ends), listens (the next one waits for this unix path or port)}. Returns {pid, status_fd, life_fd, roots, exits}.
 function keeper.start(plan)
     local status_read, status_write = unistd.pipe()
-    local life_read, life_write
-    if not plan.detached then
-        life_read, life_write = unistd.pipe()
-    end
-    for _, fd in pairs({ status_read, status_write, life_read or status_read, life_write or status_read }) do
+    local life_read, life_write = unistd.pipe()
+    for _, fd in ipairs({ status_read, status_write, life_read, life_write }) do
         close_on_exec(fd)
     end
     fcntl.fcntl(status_read, fcntl.F_SETFL, fcntl.O_NONBLOCK)
@@ -334,11 +345,10 @@ function keeper.start(plan)
         unistd._exit(ok and 0 or 1)
     end
     unistd.close(status_write)
-    if life_read then
-        unistd.close(life_read)
-    end
+    unistd.close(life_read)
     if not pid then
         unistd.close(status_read)
+        unistd.close(life_write)
         return nil, "fork: " .. tostring(reason)
     end
     return { pid = pid, status_fd = status_read, life_fd = life_write, text = "", roots = {}, exits = {} }
@@ -376,16 +386,26 @@ function keeper.listen(handle, timeout_ms)
     end
 end
 
---- Ends everything and waits until the keeper has gone, which takes it about 2 s at most.
-function keeper.stop(handle)
-    posix_signal.kill(handle.pid, posix_signal.SIGTERM)
-    process.reap(handle.pid)
+local function forget(handle)
     for _, name in ipairs({ "status_fd", "life_fd" }) do
         if handle[name] then
             unistd.close(handle[name])
             handle[name] = nil
         end
     end
+end
+
+--- Ends everything and waits until the keeper has gone, which takes it about a second at most.
+function keeper.stop(handle)
+    posix_signal.kill(handle.pid, posix_signal.SIGTERM)
+    process.reap(handle.pid)
+    forget(handle)
+end
+
+--- Lets go of the keeper: it lives on when this process ends, until SIGTERM.
+function keeper.release(handle)
+    unistd.write(handle.life_fd, "r")
+    forget(handle)
 end
 
 return keeper

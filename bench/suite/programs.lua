@@ -46,7 +46,8 @@ end
 function programs.find(name, root)
     local entry = CATALOGUE[name] or {}
     if entry.build then
-        local path = (os.getenv("BUILD") or root .. "/build") .. "/" .. name
+        local build = os.getenv("BUILD") or "build"
+        local path = (build:sub(1, 1) == "/" and build or root .. "/" .. build) .. "/" .. name
         return unistd.access(path, "x") and path or nil, "not built (run make)"
     end
     local found = entry.file and files.kind(entry.file) and entry.file

@@ -16,9 +16,9 @@
 -- application on a TCP port instead of a unix socket); port (nil: a free one); dir (nil: a fresh
 -- folder, removed by down); engine (of fcgi-server). They win over the variant's.
 
-local cjson = require("cjson")
 local socket = require("posix.sys.socket")
 local stat = require("posix.sys.stat")
+local stdlib = require("posix.stdlib")
 local unistd = require("posix.unistd")
 local files = require("bench.suite.files")
 local http = require("bench.suite.http")
@@ -29,6 +29,7 @@ local programs = require("bench.suite.programs")
 local READY_TIMEOUT_S = 20
 local ATTEMPTS = 3 -- a free port may be taken between the look and the use
 local SOCKET_PATH_MAX = 107
+local SC_NPROCESSORS_ONLN = 84 -- Linux; the Lua binding has no name for it
 local TEMPORARY_MAX = 50 -- bytes of a temporary folder that leave room for socket names
 
 local stack = {}
@@ -176,7 +177,7 @@ local function somaxconn()
 end
 
 local function processors()
-    return require("posix.unistd").sysconf(require("posix.unistd")._SC_NPROCESSORS_ONLN or 84)
+    return unistd.sysconf(unistd._SC_NPROCESSORS_ONLN or SC_NPROCESSORS_ONLN)
 end
 
 local function merge(description, opts)
@@ -190,13 +191,10 @@ local function merge(description, opts)
     return merged, variant.reasons or {}
 end
 
--- A fresh folder whose path leaves room for a unix socket.
-local function fresh_folder()
+--- The temporary folder: TMPDIR, unless its path leaves no room for a unix socket's name.
+function stack.temporary_base()
     local base = os.getenv("TMPDIR") or "/tmp"
-    if #base > TEMPORARY_MAX then
-        base = "/tmp"
-    end
-    return require("posix.stdlib").mkdtemp(base .. "/stack-XXXXXX")
+    return #base <= TEMPORARY_MAX and base or "/tmp"
 end
 
 -- idle kept connections x worker processes <= children, for programs that serve one at a time.
@@ -212,7 +210,7 @@ end
 
 local function new(description, opts)
     local options, reasons = merge(description, opts)
-    local folder = opts.dir or assert(fresh_folder())
+    local folder = opts.dir or assert(stdlib.mkdtemp(stack.temporary_base() .. "/stack-XXXXXX"))
     assert(files.make_folder(folder))
     stat.chmod(folder, 493)
     local s = setmetatable({
@@ -372,21 +370,24 @@ function stack.down_all()
     end
 end
 
---- Lets go of a detached stack: it lives on. Returns what is needed to find it again.
+--- Lets go of a stack that was brought up with opts.detached: it lives on. Returns what is needed
+-- to find it again, as a table of plain values.
 function stack.release(s)
     running[s] = nil
     local pids = {}
     for _, group in ipairs(s.groups) do
         pids[group.name] = group.pids()
     end
+    local keeper_pid = s.keeper.pid
+    keeper.release(s.keeper)
     return {
-        name = s.name, url = s.url, pages = s.pages, fcgi = s.fcgi, keeper = s.keeper.pid, folder = s.folder,
-        children = s.children, keepalive = s.keepalive, backlog = s.backlog, variant = s.variant,
-        logs = s.logs, commands = s.commands, configs = s.configs, notes = s.notes, root = root, pids = pids,
+        name = s.name, title = s.title, url = s.url, pages = s.pages, fcgi = s.fcgi, folder = s.folder,
+        keeper = keeper_pid, children = s.children, keepalive = s.keepalive, backlog = s.backlog,
+        variant = s.variant, reasons = s.reasons, notes = s.notes, logs = s.logs,
+        commands = s.commands, configs = s.configs, checkout = root, pids = pids,
     }
 end
 
-stack.encode = cjson.encode
 stack.root = root
 
 return stack
