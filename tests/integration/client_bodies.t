@@ -11,7 +11,7 @@ local N = 100
 local function check(name, wanted, answer, ...)
     local server = t.scripted.start { answer = answer }
     local start = t.now()
-    local report, result = load.run { "-n", N, "-c", 4, "-k", ... , server.url }
+    local report, result = load.run { "-n", N, "-c", 4, "-k", server.url, ... }
     local seconds = t.now() - start
     t.ok(report.requests.ok == wanted and report.requests.failed == N - wanted and load.closes(report),
         name .. ": " .. wanted .. " ok", load.summary(report, result))

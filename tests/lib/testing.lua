@@ -26,8 +26,8 @@
 --   t.http (http.lua: curl)  t.front (front.lua: nginx, Apache, lighttpd)
 --   t.load (load.lua: the load client)  t.scripted (scripted.lua: a server that says what it is told)
 --
--- At the end, also after an error or SIGTERM: what was spawned is killed, and a
--- process that outlived its parent is a failed test.
+-- At the end, also after an error or a crash: what was spawned is killed and the folder
+-- removed; a process that outlived its parent is a failed test.
 
 local root = debug.getinfo(1, "S").source:sub(2):match("^(.*)/[^/]*$") or "."
 local stdlib = require("posix.stdlib")
@@ -226,18 +226,38 @@ function testing.need(...)
     end
 end
 
--- A test that ends early says so by the missing plan; its programs end all the same.
-local guard = newproxy(true)
-getmetatable(guard).__gc = close_down
-testing.guard = guard
-
-local function interrupted(number)
-    close_down()
-    os.exit(128 + number)
-end
+-- The test itself runs in a child, so that whatever ends it, even a crash, its
+-- programs are ended and its folder is removed.
 local signal = require("posix.signal")
-signal.signal(signal.SIGTERM, interrupted)
-signal.signal(signal.SIGINT, interrupted)
+local function supervise(child)
+    for _, name in ipairs { "SIGTERM", "SIGINT" } do
+        signal.signal(signal[name], function(number)
+            signal.kill(child, number)
+        end)
+    end
+    local how, code
+    repeat
+        how, code = process.wait(child, 3600)
+    until how
+    process.spawned = {}
+    clean_up()
+    if not os.getenv("KEEP") then
+        process.run { "rm", "-rf", testing.dir }
+    end
+    os.exit(how == "exited" and code or 128 + (code or 0))
+end
+
+local child = assert(unistd.fork())
+if child > 0 then
+    supervise(child)
+end
+process.become_reaper()
+for _, name in ipairs { "SIGTERM", "SIGINT" } do
+    signal.signal(signal[name], function(number)
+        close_down()
+        os.exit(128 + number)
+    end)
+end
 signal.signal(signal.SIGPIPE, signal.SIG_IGN)
 
 -- Parts are loaded when first used; they call back into this module.
