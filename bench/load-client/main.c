@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* main.c - load-client: options, target, run, verdict, report, exit status. */
 #include "bytes.h"
+#include "merge.h"
 #include "options.h"
 #include "report.h"
 #include "run.h"
@@ -36,38 +37,79 @@ put(const char *path, const struct bytes *text)
 }
 
 static int
-exit_status(const struct options *o, const struct result *r, const struct verdict *v)
+exit_status(const struct report *r)
 {
-    if (r->interrupted)
-        return 128 + r->interrupted;
-    if (counter_get(&r->tally.ok) == 0)
+    const struct result *result = r->result;
+    if (result->interrupted)
+        return 128 + result->interrupted;
+    if (counter_get(&result->tally.ok) == 0)
         return EXIT_NOTHING;
-    if (o->strict && v->grade == VERDICT_INVALID)
+    if (r->options->strict && r->verdict->grade == VERDICT_INVALID)
         return EXIT_INVALID;
-    return tally_failed(&r->tally) > 0 ? EXIT_SOME_FAILED : 0;
+    bool failed = tally_failed(&result->tally) > 0 && !slo_allows_failures(r->slo);
+    bool missed = !slo_holds(r->slo, result) || (r->search && r->search->rate_per_s == 0);
+    return failed || missed ? EXIT_SOME_FAILED : 0;
+}
+
+/* Prints the report and what else was asked for; returns the exit status. */
+static int
+publish(const struct report *r)
+{
+    struct bytes text = {0};
+    report_write(&text, r);
+    int status = put(r->options->output, &text);
+    bytes_free(&text);
+    if (r->options->hgrm != NULL && status == 0) {
+        report_hgrm(&text, &r->result->tally.span[SPAN_RESPONSE]);
+        status = put(r->options->hgrm, &text);
+        bytes_free(&text);
+    }
+    return status ? status : exit_status(r);
 }
 
 static int
-measure(const struct options *o, struct target *target, struct result *result)
+measure(const struct options *o, struct result *result)
 {
     char message[512];
-    const struct plan plan = {o->requests, o->duration_ns, o->rate_per_s, o->quiet};
-    if (run(result, o, target, &plan, message, sizeof(message)) == -1)
+    struct slo slo;
+    struct target target;
+    struct search search;
+    const char *objectives = o->find_max ? o->find_max : o->slo ? o->slo : "";
+    if (slo_parse(&slo, objectives, message, sizeof(message)) == -1 ||
+        target_init(&target, o, message, sizeof(message)) == -1)
         return complain(message);
-    const struct circumstances c = {o, target->url.fcgi, target->local, system_port_count()};
+    const struct plan plan = {o->requests, o->duration_ns, o->rate_per_s, o->quiet};
+    int failed = o->find_max ? find_max(&search, result, o, &target, &slo, message, sizeof(message))
+                             : run(result, o, &target, &plan, message, sizeof(message));
+    if (failed == -1)
+        return complain(message);
+    const struct circumstances c = {o, target.url.fcgi, target.local, system_port_count()};
     struct verdict verdict;
     verdict_judge(&verdict, result, &c);
-    struct bytes text = {0};
-    const struct report report = {o, result, &verdict, target, o->url};
-    report_write(&text, &report);
-    int status = put(o->output, &text);
-    bytes_free(&text);
-    if (o->hgrm != NULL && status == 0) {
-        report_hgrm(&text, &result->tally.span[SPAN_RESPONSE]);
-        status = put(o->hgrm, &text);
-        bytes_free(&text);
+    const struct report report = {
+        o, result, &verdict, &target, o->url, &slo, o->find_max ? &search : NULL};
+    int status = publish(&report);
+    target_free(&target);
+    return status;
+}
+
+/* load-client merge [options] A.json B.json ... */
+static int
+merge(struct options *o, char **files, size_t count, struct result *result)
+{
+    char message[512];
+    struct slo slo;
+    struct verdict verdict = {0};
+    if (slo_parse(&slo, o->slo ? o->slo : "", message, sizeof(message)) == -1)
+        return complain(message);
+    o->url = NULL;
+    o->connections = o->threads = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (merge_file(result, o, &verdict, files[i], message, sizeof(message)) == -1)
+            return complain(message);
     }
-    return status ? status : exit_status(o, result, &verdict);
+    const struct report report = {o, result, &verdict, NULL, o->url, &slo, NULL};
+    return publish(&report);
 }
 
 int
@@ -75,7 +117,8 @@ main(int argc, char **argv)
 {
     struct options options;
     char message[512];
-    if (options_parse(&options, argc, argv, message, sizeof(message)) == -1) {
+    bool merging = argc > 1 && strcmp(argv[1], "merge") == 0;
+    if (options_parse(&options, argc - merging, argv + merging, message, sizeof(message)) == -1) {
         fprintf(stderr, "load-client: %s\nTry 'load-client --help'.\n", message);
         return EXIT_USAGE;
     }
@@ -87,13 +130,10 @@ main(int argc, char **argv)
         puts("load-client " CLIENT_VERSION);
         return 0;
     }
-    struct target target;
-    if (target_init(&target, &options, message, sizeof(message)) == -1)
-        return complain(message);
-    run_block_signals();
     struct result *result = allocate(1, sizeof(*result));
-    int status = measure(&options, &target, result);
+    run_block_signals();
+    int status = merging ? merge(&options, options.operand, options.operands, result)
+                         : measure(&options, result);
     free(result);
-    target_free(&target);
     return status;
 }

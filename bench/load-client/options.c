@@ -286,13 +286,17 @@ options_parse(struct options *o, int argc, char **argv, char *message, size_t si
     }
     if (o->help || o->version)
         return 0;
-    if (optind != argc - 1) {
-        snprintf(message, size,
-                 optind == argc ? "a URL is needed"
-                                : "one URL is enough; use --requests-file for several");
+    bool merging = strcmp(argv[0], "merge") == 0;
+    o->operand = argv + optind;
+    o->operands = (size_t)(argc - optind);
+    if (o->operands == 0 || (o->operands > 1 && !merging)) {
+        snprintf(message, size, "%s",
+                 o->operands == 0 && merging ? "merge needs result files"
+                 : o->operands == 0          ? "a URL is needed"
+                                    : "one URL is enough; use --requests-file for several");
         return -1;
     }
-    o->url = argv[optind];
+    o->url = o->operand[0];
     const char *wrong = check(o);
     if (wrong != NULL)
         snprintf(message, size, "%s", wrong);

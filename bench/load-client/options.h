@@ -27,7 +27,9 @@ struct status_set {
 };
 
 struct options {
-    const char *url;
+    const char *url; /* the first operand */
+    char **operand;  /* what follows the options, at least one */
+    size_t operands;
     uint64_t requests; /* 0: no limit */
     uint64_t connections;
     uint64_t threads;
@@ -64,7 +66,8 @@ struct options {
     bool help, version;
 };
 
-/* Reads the command line into <o>. Returns 0, or -1 with one line of reason
+/* Reads the command line into <o>; argv[0] is "merge" for the command of that
+ * name, which takes files instead of one URL. Returns 0, or -1 with one line of reason
  * and remedy in <message>. After --help or --version nothing else is checked. */
 int options_parse(struct options *o, int argc, char **argv, char *message, size_t size);
 

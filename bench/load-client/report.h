@@ -8,6 +8,7 @@
 #define REPORT_H
 
 #include "bytes.h"
+#include "find_max.h"
 #include "verdict.h"
 
 #define CLIENT_VERSION "1.0"
@@ -18,6 +19,8 @@ struct report {
     const struct verdict *verdict;
     const struct target *target; /* NULL for merged results */
     const char *url;
+    const struct slo *slo;       /* no terms: none was asked for */
+    const struct search *search; /* NULL: none was asked for */
 };
 
 /* Numbers that several layouts print. No member is ever nan or infinite. */

@@ -137,6 +137,34 @@ what(struct bytes *out, const struct report *r)
                 result->interrupted ? "true" : "false");
 }
 
+static void
+objectives(struct bytes *out, const struct report *r)
+{
+    bytes_print(out, "\"slo\":[");
+    for (size_t i = 0; i < r->slo->count; i++) {
+        struct slo_outcome o = slo_check(&r->slo->term[i], r->result);
+        char value[32] = "n/a";
+        if (o.known)
+            slo_value(value, sizeof(value), &r->slo->term[i], o.value);
+        bytes_print(out, "%s{\"term\":", i ? "," : "");
+        text(out, r->slo->term[i].text);
+        bytes_print(out, ",\"value\":\"%s\",\"held\":%s}", value, o.held ? "true" : "false");
+    }
+    bytes_print(out, "],\n");
+    if (r->search == NULL)
+        return;
+    bytes_print(out, "\"find_max\":{\"rate_per_s\":%.3f,\"steps\":[", r->search->rate_per_s);
+    for (size_t i = 0; i < r->search->count; i++)
+        bytes_print(out,
+                    "%s{\"rate_per_s\":%.3f,\"started_per_s\":%.3f,\"p99_us\":%.3f,"
+                    "\"failed\":%llu,\"held\":%s}",
+                    i ? "," : "", r->search->step[i].rate_per_s, r->search->step[i].achieved_per_s,
+                    (double)r->search->step[i].p99_ns / 1e3,
+                    (unsigned long long)r->search->step[i].failed,
+                    r->search->step[i].held ? "true" : "false");
+    bytes_print(out, "]},\n");
+}
+
 void
 report_json(struct bytes *out, const struct report *r)
 {
@@ -175,6 +203,7 @@ report_json(struct bytes *out, const struct report *r)
                 ratio((double)counter_get(&t->busy_ns) / 1e9, f.elapsed_s), r->result->cpu_s,
                 f.cpu_us_per_request, r->result->busiest_thread,
                 (unsigned long long)r->result->listen_drops);
+    objectives(out, r);
     verdict(out, r->verdict);
     bytes_print(out, ",\n");
     histograms(out, t);

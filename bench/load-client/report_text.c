@@ -152,6 +152,23 @@ events(struct bytes *out, const struct tally *t)
         bytes_print(out, "\n");
 }
 
+static void
+objectives(struct bytes *out, const struct report *r)
+{
+    for (size_t i = 0; i < r->slo->count; i++) {
+        const struct slo_term *term = &r->slo->term[i];
+        struct slo_outcome o = slo_check(term, r->result);
+        char value[32] = "n/a, too few requests";
+        if (o.known)
+            slo_value(value, sizeof(value), term, o.value);
+        bytes_print(out, "%s%-20s %-8s %s\n", i ? "              " : "\n  objectives  ", term->text,
+                    o.held ? "held" : "missed", value);
+    }
+    if (r->search != NULL)
+        bytes_print(out, "  find-max    %.1f/s is the highest rate that held, in %zu steps\n",
+                    r->search->rate_per_s, r->search->count);
+}
+
 void
 report_text(struct bytes *out, const struct report *r)
 {
@@ -167,6 +184,7 @@ report_text(struct bytes *out, const struct report *r)
     requests(out, r, &f);
     events(out, &r->result->tally);
     latencies(out, r);
+    objectives(out, r);
     bytes_print(out, "\n  verdict     %s\n", grade_names[v->grade]);
     for (size_t i = 0; i < v->count; i++)
         bytes_print(out, "    %s%s%s\n", v->reason[i].grade ? grade_names[v->reason[i].grade] : "",

@@ -17,8 +17,8 @@ const char *const grade_names[3] = {"valid", "suspect", "invalid"};
 #define LITTLE_LIMIT    0.05
 #define LISTEN_RETRY_NS (900 * NS_PER_MS) /* a dropped SYN is sent again after 1 s */
 
-static void __attribute__((format(printf, 3, 4)))
-object(struct verdict *v, enum grade grade, const char *format, ...)
+void
+verdict_object(struct verdict *v, enum grade grade, const char *format, ...)
 {
     if (v->count == sizeof(v->reason) / sizeof(v->reason[0]))
         return;
@@ -41,20 +41,23 @@ static void
 judge_client(struct verdict *v, const struct result *r, const struct circumstances *c)
 {
     if (!r->accounting_closes)
-        object(v, VERDICT_INVALID, "the client's accounting does not close; please report this");
+        verdict_object(v, VERDICT_INVALID,
+                       "the client's accounting does not close; please report this");
     if (r->elapsed_s >= 0.2 && r->busiest_thread >= CPU_SUSPECT)
-        object(v, r->busiest_thread >= CPU_INVALID ? VERDICT_INVALID : VERDICT_SUSPECT,
-               "the client's busiest thread used %.0f %% of a core: the figures describe the "
-               "client; use more threads (-j) or a machine of its own",
-               r->busiest_thread * 100);
+        verdict_object(
+            v, r->busiest_thread >= CPU_INVALID ? VERDICT_INVALID : VERDICT_SUSPECT,
+            "the client's busiest thread used %.0f %% of a core: the figures describe the "
+            "client; use more threads (-j) or a machine of its own",
+            r->busiest_thread * 100);
     if (event(r, EVENT_NO_PORTS))
-        object(v, VERDICT_INVALID,
-               "local ports ran out %llu times (%u available): keep connections (-k), or widen "
-               "net.ipv4.ip_local_port_range",
-               event(r, EVENT_NO_PORTS), c->ports);
+        verdict_object(
+            v, VERDICT_INVALID,
+            "local ports ran out %llu times (%u available): keep connections (-k), or widen "
+            "net.ipv4.ip_local_port_range",
+            event(r, EVENT_NO_PORTS), c->ports);
     if (event(r, EVENT_NO_DESCRIPTORS))
-        object(v, VERDICT_INVALID, "descriptors ran out %llu times: raise 'ulimit -n'",
-               event(r, EVENT_NO_DESCRIPTORS));
+        verdict_object(v, VERDICT_INVALID, "descriptors ran out %llu times: raise 'ulimit -n'",
+                       event(r, EVENT_NO_DESCRIPTORS));
 }
 
 static void
@@ -67,27 +70,29 @@ judge_open_loop(struct verdict *v, const struct result *r, const struct circumst
     /* The last interval is cut off, which weighs in short runs. */
     double slack = r->elapsed_s > 0 ? 2 / (r->plan.rate_per_s * r->elapsed_s) : 1;
     if (share + slack < RATE_INVALID && !r->interrupted)
-        object(v, VERDICT_INVALID,
-               "%.1f of %.1f requests per second were sent: all %llu connections were waiting; "
-               "the rate is beyond the server, or -c is too small",
-               achieved, r->plan.rate_per_s, (unsigned long long)c->options->connections);
+        verdict_object(
+            v, VERDICT_INVALID,
+            "%.1f of %.1f requests per second were sent: all %llu connections were waiting; "
+            "the rate is beyond the server, or -c is too small",
+            achieved, r->plan.rate_per_s, (unsigned long long)c->options->connections);
     if (histogram_knows(lag, 0.99) && histogram_knows(response, 0.99)) {
         double late = (double)histogram_quantile(lag, 0.99);
         double p99 = (double)histogram_quantile(response, 0.99);
         if (late > LAG_OF_P99 * p99 && late > 100e3)
-            object(v, VERDICT_SUSPECT,
-                   "p99 of the client's own lateness is %.3f ms, more than a tenth of the p99 "
-                   "measured: the machine is too busy",
-                   late / 1e6);
+            verdict_object(
+                v, VERDICT_SUSPECT,
+                "p99 of the client's own lateness is %.3f ms, more than a tenth of the p99 "
+                "measured: the machine is too busy",
+                late / 1e6);
     }
     if (event(r, EVENT_UNSENT))
-        object(v, VERDICT_SUSPECT, "%llu requests were due at the end and not sent",
-               event(r, EVENT_UNSENT));
+        verdict_object(v, VERDICT_SUSPECT, "%llu requests were due at the end and not sent",
+                       event(r, EVENT_UNSENT));
     if (event(r, EVENT_QUEUED))
-        object(v, VERDICT_VALID,
-               "%llu requests waited for a free connection, which their "
-               "response time includes",
-               event(r, EVENT_QUEUED));
+        verdict_object(v, VERDICT_VALID,
+                       "%llu requests waited for a free connection, which their "
+                       "response time includes",
+                       event(r, EVENT_QUEUED));
 }
 
 static void
@@ -95,18 +100,18 @@ judge_closed_loop(struct verdict *v, const struct result *r, const struct circum
 {
     const struct tally *t = &r->tally;
     uint64_t connections = c->options->connections;
-    object(v, VERDICT_VALID,
-           "closed loop: a slow server is sent less, so queueing is hidden; "
-           "use -R to see it");
+    verdict_object(v, VERDICT_VALID,
+                   "closed loop: a slow server is sent less, so queueing is hidden; "
+                   "use -R to see it");
     bool long_enough = r->elapsed_s >= 1 && counter_get(&t->started) >= 20 * connections;
     bool steady = !c->options->think_ns && !c->options->ramp_ns && c->options->keep_alive;
     if (!long_enough || !steady || r->gave_up || r->interrupted || tally_failed(t) > 0)
         return;
     double busy = (double)counter_get(&t->busy_ns) / 1e9 / r->elapsed_s / (double)connections;
     if (fabs(busy - 1) > LITTLE_LIMIT)
-        object(v, VERDICT_SUSPECT,
-               "Little's law: rate times response time is %.1f connections, not %llu",
-               busy * (double)connections, (unsigned long long)connections);
+        verdict_object(v, VERDICT_SUSPECT,
+                       "Little's law: rate times response time is %.1f connections, not %llu",
+                       busy * (double)connections, (unsigned long long)connections);
 }
 
 static void
@@ -118,32 +123,35 @@ judge_server(struct verdict *v, const struct result *r, const struct circumstanc
     if (r->plan.requests > 0 && r->plan.requests < wanted)
         wanted = r->plan.requests;
     if (r->gave_up)
-        object(v, VERDICT_INVALID, "gave up: the server could not be reached");
+        verdict_object(v, VERDICT_INVALID, "gave up: the server could not be reached");
     else if (c->options->keep_alive && r->plan.rate_per_s == 0 && r->peak_open < wanted &&
              r->elapsed_s >= 1)
-        object(v, VERDICT_SUSPECT, "at most %llu of %llu connections were open together",
-               (unsigned long long)r->peak_open, (unsigned long long)wanted);
+        verdict_object(v, VERDICT_SUSPECT, "at most %llu of %llu connections were open together",
+                       (unsigned long long)r->peak_open, (unsigned long long)wanted);
     if (event(r, EVENT_NEVER_SERVED) && counter_get(&t->ok) > 0)
-        object(v, c->fcgi && c->options->keep_alive ? VERDICT_INVALID : VERDICT_SUSPECT,
-               "%llu connections were accepted but never served%s", event(r, EVENT_NEVER_SERVED),
-               c->fcgi && c->options->keep_alive
-                   ? ": kept FastCGI connections outnumber the server's children; lower -c"
-                   : "");
+        verdict_object(v, c->fcgi && c->options->keep_alive ? VERDICT_INVALID : VERDICT_SUSPECT,
+                       "%llu connections were accepted but never served%s",
+                       event(r, EVENT_NEVER_SERVED),
+                       c->fcgi && c->options->keep_alive
+                           ? ": kept FastCGI connections outnumber the server's children; lower -c"
+                           : "");
     if (event(r, EVENT_QUEUE_FULL))
-        object(v, VERDICT_SUSPECT,
-               "the server's listen queue was full %llu times: raise its "
-               "backlog (and net.core.somaxconn), or lower -c",
-               event(r, EVENT_QUEUE_FULL));
+        verdict_object(v, VERDICT_SUSPECT,
+                       "the server's listen queue was full %llu times: raise its "
+                       "backlog (and net.core.somaxconn), or lower -c",
+                       event(r, EVENT_QUEUE_FULL));
     if (r->listen_drops > 0 && c->local)
-        object(v, histogram_max(connect) > LISTEN_RETRY_NS ? VERDICT_SUSPECT : VERDICT_VALID,
-               "listen queues of this machine turned %llu connects away (TcpExt ListenDrops); "
-               "each retry costs 1 s or more",
-               (unsigned long long)r->listen_drops);
+        verdict_object(
+            v, histogram_max(connect) > LISTEN_RETRY_NS ? VERDICT_SUSPECT : VERDICT_VALID,
+            "listen queues of this machine turned %llu connects away (TcpExt ListenDrops); "
+            "each retry costs 1 s or more",
+            (unsigned long long)r->listen_drops);
     if (event(r, EVENT_OVERLOADED))
-        object(v, VERDICT_VALID, "%llu FastCGI answers said OVERLOADED",
-               event(r, EVENT_OVERLOADED));
+        verdict_object(v, VERDICT_VALID, "%llu FastCGI answers said OVERLOADED",
+                       event(r, EVENT_OVERLOADED));
     if (event(r, EVENT_SURPLUS))
-        object(v, VERDICT_SUSPECT, "surplus bytes followed %llu answers", event(r, EVENT_SURPLUS));
+        verdict_object(v, VERDICT_SUSPECT, "surplus bytes followed %llu answers",
+                       event(r, EVENT_SURPLUS));
 }
 
 void
@@ -157,7 +165,7 @@ verdict_judge(struct verdict *v, const struct result *r, const struct circumstan
     else
         judge_closed_loop(v, r, c);
     if (counter_get(&r->tally.ok) == 0)
-        object(v, VERDICT_INVALID, "no request succeeded");
+        verdict_object(v, VERDICT_INVALID, "no request succeeded");
     if (r->interrupted)
-        object(v, VERDICT_SUSPECT, "interrupted before the end");
+        verdict_object(v, VERDICT_SUSPECT, "interrupted before the end");
 }

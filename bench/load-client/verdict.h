@@ -29,6 +29,12 @@ struct circumstances {
     unsigned ports; /* local ports for outgoing connections; 0: unknown */
 };
 
+/* Adds a reason; the verdict becomes at least as bad as <grade>. Reasons beyond
+ * the last place are dropped. */
+void verdict_object(struct verdict *v, enum grade grade, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Judges <r> by all rules; clears <v> first. */
 void verdict_judge(struct verdict *v, const struct result *r, const struct circumstances *c);
 
 #endif

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/* find_max.c - see find_max.h */
+#include "find_max.h"
+#include "report.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define FIRST_SHARE 0.5 /* of the closed loop's rate */
+#define GROWTH      1.25
+#define NARROW      1.03 /* upper over lower bound at which the search ends */
+#define ACHIEVED    0.98
+
+double
+find_max_next(const struct search *s, double capacity)
+{
+    double low = 0, high = 0;
+    for (size_t i = 0; i < s->count; i++) {
+        double rate = s->step[i].rate_per_s;
+        if (s->step[i].held && rate > low)
+            low = rate;
+        if (!s->step[i].held && (high == 0 || rate < high))
+            high = rate;
+    }
+    if (s->count == 0)
+        return capacity * FIRST_SHARE;
+    if (s->count == FIND_MAX_STEPS)
+        return 0;
+    if (high == 0)
+        return low * GROWTH;
+    if (high <= low) /* noise: a lower rate failed after a higher one had held */
+        low = 0;
+    if (low > 0)
+        return high / low <= NARROW ? 0 : (low + high) / 2;
+    return high < capacity / 1000 || high < 1 ? 0 : high / 2;
+}
+
+/* One run at <rate>; notes it in <s>. -1 when it could not be started. */
+static int
+try_rate(struct search *s, struct result *result, const struct options *o, struct target *target,
+         const struct slo *slo, double rate, char *message, size_t size)
+{
+    const struct plan plan = {0, o->duration_ns, rate, true};
+    memset(result, 0, sizeof(*result));
+    if (run(result, o, target, &plan, message, size) == -1)
+        return -1;
+    struct figures f;
+    report_figures(&f, result);
+    bool enough = f.started_per_s >= ACHIEVED * rate;
+    bool clean = slo_allows_failures(slo) || f.failed == 0;
+    size_t i = s->count++;
+    s->step[i].rate_per_s = rate;
+    s->step[i].achieved_per_s = f.started_per_s;
+    s->step[i].p99_ns = histogram_quantile(&result->tally.span[SPAN_RESPONSE], 0.99);
+    s->step[i].failed = f.failed;
+    s->step[i].held = enough && clean && !result->interrupted && slo_holds(slo, result);
+    if (!o->quiet)
+        fprintf(stderr, "%10.1f/s  sent %.1f/s  p99 %.3f ms  %llu failed  %s\n", rate,
+                f.started_per_s, (double)s->step[i].p99_ns / 1e6, (unsigned long long)f.failed,
+                s->step[i].held ? "holds"
+                : enough        ? "does not hold"
+                                : "cannot be sent");
+    return 0;
+}
+
+/* The highest rate that held below every one that did not. */
+static double
+best(const struct search *s)
+{
+    double high = 0, low = 0;
+    for (size_t i = 0; i < s->count; i++) {
+        if (!s->step[i].held && (high == 0 || s->step[i].rate_per_s < high))
+            high = s->step[i].rate_per_s;
+    }
+    for (size_t i = 0; i < s->count; i++) {
+        double rate = s->step[i].rate_per_s;
+        if (s->step[i].held && rate > low && (high == 0 || rate < high))
+            low = rate;
+    }
+    return low;
+}
+
+int
+find_max(struct search *s, struct result *result, const struct options *o, struct target *target,
+         const struct slo *slo, char *message, size_t size)
+{
+    *s = (struct search){0};
+    const struct plan closed = {0, o->duration_ns, 0, true};
+    if (run(result, o, target, &closed, message, size) == -1)
+        return -1;
+    double capacity = ratio((double)counter_get(&result->tally.ok), result->elapsed_s), rate;
+    if (!o->quiet)
+        fprintf(stderr, "closed loop: %.1f/s with %llu connections\n", capacity,
+                (unsigned long long)o->connections);
+    if (capacity == 0 || result->interrupted)
+        return 0;
+    while (!result->interrupted && (rate = find_max_next(s, capacity)) > 0) {
+        if (try_rate(s, result, o, target, slo, rate, message, size) == -1)
+            return -1;
+    }
+    /* The search may have been lucky once: the rate must hold again, or the
+     * next lower one. */
+    while (!result->interrupted && (rate = best(s)) > 0 && s->count < FIND_MAX_STEPS) {
+        if (try_rate(s, result, o, target, slo, rate, message, size) == -1)
+            return -1;
+        if (s->step[s->count - 1].held) {
+            s->rate_per_s = rate;
+            break;
+        }
+    }
+    return 0;
+}

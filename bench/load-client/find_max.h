@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * find_max.h - searches the highest rate at which objectives hold: a closed
+ * loop shows what the server can do at all, then the interval between a rate
+ * that holds and one that does not is halved until it is narrow, and the rate
+ * found is measured once more.
+ */
+#ifndef FIND_MAX_H
+#define FIND_MAX_H
+
+#include "slo.h"
+
+enum { FIND_MAX_STEPS = 24 };
+
+struct search {
+    double rate_per_s; /* the highest that held and was confirmed; 0: none */
+    size_t count;
+    struct {
+        double rate_per_s;
+        bool held;
+        double achieved_per_s;
+        uint64_t p99_ns;
+        uint64_t failed;
+    } step[FIND_MAX_STEPS];
+};
+
+/* The next rate to try after <s>; <capacity> is what the closed loop reached.
+ * Returns 0 when the search is over. Pure. */
+double find_max_next(const struct search *s, double capacity);
+
+/* Runs the search; <result> gets the confirming run. 0, or -1 with a reason in
+ * <message>. Each step is shown on standard error unless the options say -q. */
+int find_max(struct search *s, struct result *result, const struct options *o,
+             struct target *target, const struct slo *slo, char *message, size_t size);
+
+#endif
