@@ -15,7 +15,7 @@ return {
         documented = {
             options = { children = 150, access_log = true, gzip = true, opcache = false },
             reasons = {
-                "150 children: Apache's own MaxClients then; the published slow page fits it (3000 pages of 0.4 s in 9.0 s are 133 at a time)",
+                "150 children: Apache's own MaxClients then; 3000 slow pages of 0.4 s in 9.0 s are 133 at a time",
                 "access log and mod_deflate on, listen queue of 511, as in the documents",
                 "no opcode cache: PHP 5 compiled the page for each request",
             },

@@ -5,7 +5,10 @@ return {
     variants = {
         documented = {
             options = { children = 150, access_log = true },
-            reasons = { "150 children: Apache's own MaxClients then", "access log on, listen queue of 511, as packaged" },
+            reasons = {
+                "150 children: Apache's own MaxClients then",
+                "access log on, listen queue of 511, as packaged",
+            },
         },
         tuned = {
             options = { children = 64, front_backlog = 4096 },

@@ -12,7 +12,10 @@ return {
     },
     variants = {
         documented = {
-            options = { children = 1024, backlog = 1024, front_backlog = 511, tcp = true, access_log = true, gzip = true },
+            options = {
+                children = 1024, backlog = 1024, front_backlog = 511, tcp = true,
+                access_log = true, gzip = true,
+            },
             reasons = {
                 "1024 children on a TCP port, a connection for each request, access log and gzip on: what v8cgi had",
                 "listen queue of 1024, what spawn-fcgi sets",
@@ -22,7 +25,7 @@ return {
             options = { children = 4, backlog = 4096, keepalive = 64 },
             reasons = {
                 "4 children: enough to keep every processor busy",
-                "unix socket and kept connections: no connect, accept and close for each request; an idle one holds no child",
+                "unix socket, kept connections: no connect and close each time; an idle one holds no child",
                 "listen queue 4096: bursts wait instead of failing with 502; no access log, no compression",
             },
         },

@@ -6,7 +6,10 @@ return {
     variants = {
         documented = {
             options = { children = 1, backlog = 511, front_backlog = 511, access_log = true },
-            reasons = { "one fcgiwrap process, as its package starts it: the published rate is one script at a time", "access log on" },
+            reasons = {
+                "one fcgiwrap process, as its package starts it: the published rate is one script at a time",
+                "access log on",
+            },
         },
         tuned = {
             options = { children = 4, backlog = 511 },

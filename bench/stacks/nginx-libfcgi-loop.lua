@@ -6,12 +6,18 @@ return {
     pages = { static = "/static/hello.txt", echo = "/echo" },
     variants = {
         documented = {
-            options = { children = 1024, backlog = 1024, front_backlog = 511, tcp = true, access_log = true },
+            options = {
+                children = 1024, backlog = 1024, front_backlog = 511, tcp = true,
+                access_log = true,
+            },
             reasons = { "spawn-fcgi -F 1024 on a TCP port, a connection for each request, access log on" },
         },
         tuned = {
             options = { children = 4, backlog = 4096, keepalive = 4 },
-            reasons = { "4 children and 4 kept connections (keepalive x workers <= children), unix socket, listen queue 4096" },
+            reasons = {
+                "4 children and 4 kept connections (keepalive x workers <= children)",
+                "unix socket; listen queue 4096; no access log",
+            },
         },
     },
     build = function(s, programs)

@@ -5,11 +5,14 @@ return {
     variants = {
         documented = {
             options = { access_log = true, front_backlog = 511 },
-            reasons = { "a connection to the application server for each request, as the document's script; access log on" },
+            reasons = { "a connection to the application server for each request; access log on" },
         },
         tuned = {
             options = { kept_sockets = true },
-            reasons = { "connections to the application server are kept (cosocket pool of 128)", "no access log: a line per request" },
+            reasons = {
+                "connections to the application server are kept (cosocket pool of 128)",
+                "no access log: a line per request",
+            },
         },
     },
     build = function(s, programs)

@@ -12,7 +12,10 @@ return {
     },
     variants = {
         documented = {
-            options = { children = 16, backlog = 1024, front_backlog = 511, tcp = true, access_log = true, gzip = true },
+            options = {
+                children = 16, backlog = 1024, front_backlog = 511, tcp = true,
+                access_log = true, gzip = true,
+            },
             reasons = {
                 "16 processes where the document had 1024: each Node process takes about 40 MB, 1024 would take 40 GB",
                 "on a TCP port, access log and gzip on, as in the document; listen queue of 1024, what spawn-fcgi sets",

@@ -12,7 +12,10 @@ return {
     },
     variants = {
         documented = {
-            options = { children = 90, backlog = 1024, front_backlog = 511, access_log = true, opcache = false, max_requests = 500 },
+            options = {
+                children = 90, backlog = 1024, front_backlog = 511, access_log = true, opcache = false,
+                max_requests = 500,
+            },
             reasons = {
                 "90 children: what the published slow page shows (801 real answers of 0.4 s in 3.6 s are 90 at a time)",
                 "listen queue of 1024, what spawn-fcgi sets; children end after 500 requests, what php-cgi sets",

@@ -25,7 +25,7 @@ return {
             options = { children = 8, backlog = 1024, keepalive = 8 },
             reasons = {
                 "8 children: enough to keep every processor busy while others wait in the kernel",
-                "kept connections, 8 for 8 children (keepalive x workers <= children): no connect, accept and close for each request",
+                "8 kept connections for 8 children (keepalive x workers <= children): no connect and close each time",
                 "opcode cache without looking at the file: the page is compiled once",
                 "listen queue 1024: bursts wait instead of failing with 502",
                 "no access log: a line per request",

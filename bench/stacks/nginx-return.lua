@@ -4,8 +4,14 @@ return {
     needs = { "nginx" },
     pages = { echo = "/return" },
     variants = {
-        documented = { options = { access_log = true, front_backlog = 511 }, reasons = { "access log on, as packaged" } },
-        tuned = { options = { access_log = false }, reasons = { "no access log: a line per request" } },
+        documented = {
+            options = { access_log = true, front_backlog = 511 },
+            reasons = { "access log on, as packaged" },
+        },
+        tuned = {
+            options = { access_log = false },
+            reasons = { "no access log: a line per request" },
+        },
     },
     build = function(s, programs)
         return { programs.nginx(s, "static.conf") }

@@ -12,7 +12,10 @@ return {
     },
     variants = {
         documented = {
-            options = { children = 1024, backlog = 1024, front_backlog = 511, tcp = true, access_log = true, gzip = true },
+            options = {
+                children = 1024, backlog = 1024, front_backlog = 511, tcp = true,
+                access_log = true, gzip = true,
+            },
             reasons = {
                 "spawn-fcgi -F 1024 on a TCP port with its own listen queue of 1024, as in the document",
                 "a connection for each request, access log and gzip on",
@@ -21,7 +24,7 @@ return {
         tuned = {
             options = { children = 4, backlog = 4096, keepalive = 4 },
             reasons = {
-                "4 children, and no more kept connections than children: without a master, children cannot pass connections on",
+                "4 children, and no more kept connections: without a master they cannot pass them on",
                 "unix socket; listen queue 4096; no access log, no compression",
             },
         },

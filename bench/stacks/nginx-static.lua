@@ -9,7 +9,10 @@ return {
         },
         tuned = {
             options = { access_log = false },
-            reasons = { "no access log: a line per request", "listen queue 4096: bursts of clients wait instead of trying again after 1 s" },
+            reasons = {
+                "no access log: a line per request",
+                "listen queue 4096: bursts of clients wait instead of trying again after 1 s",
+            },
         },
     },
     build = function(s, programs)

@@ -73,15 +73,14 @@ local function as_root()
 end
 
 local function nginx_http(options)
-    return HEAD
-        .. (options.access_log and "access_log access.log combined buffer=64k flush=1s;\n" or "access_log off;\n")
+    return (options.access_log and "access_log access.log combined buffer=64k flush=1s;\n" or "access_log off;\n")
         .. "keepalive_timeout 65s;\nkeepalive_requests 100000;\n"
         .. "gzip " .. yes(options.gzip) .. ";\n"
         .. (options.gzip and "gzip_types text/plain text/css text/javascript;\n" or "")
 end
 
 local function nginx_upstream(addresses)
-    local lines = { HEAD }
+    local lines = {}
     for _ = 1, #addresses == 1 and 2 or 1 do
         for _, address in ipairs(addresses) do
             lines[#lines + 1] = "server " .. quoted(address) .. " max_fails=0;\n"
@@ -90,36 +89,39 @@ local function nginx_upstream(addresses)
     return table.concat(lines)
 end
 
---- nginx with conf/nginx/<config>. options: upstream (addresses as nginx writes them), env, listen
--- (text of local/listen.conf), name. The values of local/ come from the stack's options.
+-- The values of conf/nginx/local/, from the stack's options.
+local function nginx_values(s, upstream)
+    local opts = s.options
+    return {
+        -- The pages of a checkout in a root-only home can be read by root alone, and the sockets
+        -- of the run are root's: as root the workers stay root. Everything is on loopback.
+        main = "worker_processes " .. (opts.workers or 1) .. ";\n" .. (as_root() and "user root;\n" or ""),
+        listen = ("listen %s:%d backlog=%d;\n"):format(
+            s.address_of_front or "127.0.0.1", s.port, opts.front_backlog or 4096),
+        http = nginx_http(opts),
+        upstream = nginx_upstream(upstream),
+        keepalive = ("keepalive %d;\nkeepalive_requests 100000;\nkeepalive_timeout 60s;\n"):format(
+            math.max(1, s.keepalive)),
+    }
+end
+
+--- nginx with conf/nginx/<config>. options: upstream (addresses as nginx writes them), env.
 function programs.nginx(s, config, options)
     options = options or {}
-    local prefix = s.folder .. (options.folder or "")
-    local conf = prefix .. "/conf"
+    local conf = s.folder .. "/conf"
     s:link_tree("conf/nginx", conf, "local")
-    local opts = s.options
-    local function value(name, text)
-        s:write(conf .. "/local/" .. name .. ".conf", text)
+    for name, text in pairs(nginx_values(s, options.upstream or { "unix:none.sock" })) do
+        s:write(conf .. "/local/" .. name .. ".conf", HEAD .. text)
     end
-    files.make_folder(conf .. "/local")
-    -- The pages of a checkout in a root-only home can be read by root alone, and the sockets of
-    -- the run are root's: as root the workers stay root. Everything listens on loopback.
-    value("main", HEAD .. "worker_processes " .. (opts.workers or 1) .. ";\n" .. (as_root() and "user root;\n" or ""))
-    value("listen", options.listen or (HEAD .. "listen 127.0.0.1:" .. s.port .. " backlog=" .. (opts.front_backlog or 4096) .. ";\n"))
-    value("http", nginx_http(opts))
-    value("upstream", nginx_upstream(options.upstream or { "unix:none.sock" }))
-    value("keepalive", HEAD .. "keepalive " .. math.max(1, s.keepalive or 0)
-        .. ";\nkeepalive_requests 100000;\nkeepalive_timeout 60s;\n")
-    local log = prefix .. "/error.log"
-    s.logs.error_log = s.logs.error_log or log
-    s.logs.access_log = s.logs.access_log or (opts.access_log and prefix .. "/access.log" or nil)
+    s.logs.error_log = s.folder .. "/error.log"
+    s.logs.access_log = s.options.access_log and s.folder .. "/access.log" or nil
     s:config(conf .. "/" .. config)
     return s:program({
-        name = options.name or "nginx",
-        argv = { s:find("nginx"), "-p", prefix, "-e", "error.log", "-c", "conf/" .. config, "-g", "daemon off;" },
+        name = "nginx",
+        argv = { s:find("nginx"), "-p", s.folder, "-e", "error.log", "-c", "conf/" .. config, "-g", "daemon off;" },
         env = options.env,
-        log = log,
-        directory = prefix,
+        listens = s.port,
+        log = s.logs.error_log,
     })
 end
 
@@ -177,7 +179,8 @@ end
 
 -- PHP's settings in all its forms: conf/php-fpm/php.ini alone, nothing of the machine's.
 local function php_environment(s)
-    s:render("conf/php-fpm/php.ini", s.folder .. "/php.ini", { ["opcache.enable"] = s.options.opcache == false and 0 or 1 })
+    local values = { ["opcache.enable"] = s.options.opcache == false and 0 or 1 }
+    s:render("conf/php-fpm/php.ini", s.folder .. "/php.ini", values)
     return { PHP_INI_SCAN_DIR = "", PHPRC = s.folder .. "/php.ini" }
 end
 programs.php_environment = php_environment
@@ -266,7 +269,8 @@ function programs.lighttpd(s, config, values)
     s:link_tree("conf/lighttpd", conf)
     unistd.unlink(conf .. "/local.conf")
     local lines = { HEAD }
-    local all = { prefix = s.folder, port = s.port, backlog = s.options.front_backlog or 1024, workers = s.options.workers or 0 }
+    local opts = s.options
+    local all = { prefix = s.folder, port = s.port, backlog = opts.front_backlog or 1024, workers = opts.workers or 0 }
     for name, value in pairs(values or {}) do
         all[name] = value
     end

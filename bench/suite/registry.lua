@@ -6,6 +6,7 @@ local cjson = require("cjson")
 local posix_signal = require("posix.signal")
 local stat = require("posix.sys.stat")
 local unistd = require("posix.unistd")
+local assembly = require("bench.suite.assembly")
 local files = require("bench.suite.files")
 local proc = require("bench.suite.proc")
 local process = require("bench.suite.process")
@@ -18,7 +19,7 @@ local registry = {}
 --- The folder that holds all stacks of this user; made when it is not there. nil and a reason when
 -- somebody else has taken its name.
 function registry.base()
-    local path = stack.temporary_base() .. "/stacks-" .. unistd.getuid()
+    local path = assembly.temporary_base() .. "/stacks-" .. unistd.getuid()
     -- Others may pass through it (Apache's children change their user) but not list it.
     stat.mkdir(path, 457) -- 0711
     local info = stat.lstat(path)

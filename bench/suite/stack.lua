@@ -10,30 +10,27 @@
 --   variants   documented and tuned: {options, reasons (list of lines)}
 --   build      function(s, programs): a list of programs to start, in this order
 --
--- Options (stack.up): children (a number, or "cpus"); backlog (the application's listen queue, or the only server's);
--- front_backlog (nginx's); keepalive (connections to the application that each nginx worker keeps;
--- 0 or nil: none); workers (of nginx); variant ("tuned" unless given); gzip; access_log; tcp (the
--- application on a TCP port instead of a unix socket); port (nil: a free one); dir (nil: a fresh
--- folder, removed by down); engine (of fcgi-server). They win over the variant's.
+-- Options (stack.up): children (a number, or "cpus"); backlog (the application's listen queue, or
+-- the only server's); front_backlog (the front server's); keepalive (connections to the application
+-- that each nginx worker keeps; 0 or nil: none); workers (of nginx); variant ("tuned" unless
+-- given); gzip; access_log; tcp (the application on a TCP port instead of a unix socket); port
+-- (nil: a free one); dir (nil: a fresh folder, removed by down); engine (of fcgi-server);
+-- timeout_s (until every page answers). They win over the variant's.
 
-local socket = require("posix.sys.socket")
-local stat = require("posix.sys.stat")
-local stdlib = require("posix.stdlib")
 local unistd = require("posix.unistd")
+local assembly = require("bench.suite.assembly")
 local files = require("bench.suite.files")
 local http = require("bench.suite.http")
 local keeper = require("bench.suite.keeper")
 local process = require("bench.suite.process")
 local programs = require("bench.suite.programs")
 
-local READY_TIMEOUT_S = 20
+local READY_TIMEOUT_S = 60
 local ATTEMPTS = 3 -- a free port may be taken between the look and the use
-local SOCKET_PATH_MAX = 107
-local SC_NPROCESSORS_ONLN = 84 -- Linux; the Lua binding has no name for it
-local TEMPORARY_MAX = 50 -- bytes of a temporary folder that leave room for socket names
 
 local stack = {}
-local root = files.absolute(debug.getinfo(1, "S").source:match("^@(.*)/bench/suite/[^/]*$") or "."):gsub("/%.$", "")
+local here = debug.getinfo(1, "S").source:match("^@(.*)/bench/suite/[^/]*$") or "."
+local root = files.absolute(here):gsub("/%.$", "")
 local running = {} -- stacks that this process brought up
 
 -- Order of documents and reports.
@@ -88,151 +85,6 @@ function stack.missing(name)
         end
     end
     return description.unavailable and description.unavailable() or nil
-end
-
--- The stack under way: what descriptions and constructors of programs work with.
-local Stack = {}
-Stack.__index = Stack
-
---- Path of the program <name>; an error when it is not installed.
-function Stack:find(name)
-    local path, reason = programs.find(name, self.root)
-    return path or error(name .. ": " .. reason, 0)
-end
-
---- A TCP port of 127.0.0.1 that is free now, and not given out before.
-function Stack:free_port()
-    local fd = assert(socket.socket(socket.AF_INET, socket.SOCK_STREAM, 0))
-    assert(socket.bind(fd, { family = socket.AF_INET, addr = "127.0.0.1", port = 0 }))
-    local port = socket.getsockname(fd).port
-    -- Held until all are found, so that no two are the same.
-    table.insert(self.held, fd)
-    return port
-end
-
-function Stack:write(path, text)
-    assert(files.write(path, text))
-end
-
---- Notes a configuration file for the report.
-function Stack:config(path)
-    table.insert(self.configs, path)
-end
-
---- Links the files of <from> (a folder of the checkout) into <to>; folders named <but> are made
--- anew with links inside, so that single files can be replaced.
-function Stack:link_tree(from, to, but)
-    assert(files.make_folder(to))
-    for _, name in ipairs(files.list(self.root .. "/" .. from)) do
-        if name == but then
-            self:link_tree(from .. "/" .. name, to .. "/" .. name)
-        else
-            assert(files.point(to .. "/" .. name, self.root .. "/" .. from .. "/" .. name))
-        end
-    end
-end
-
---- Copies the ini file <from> to <to> with other values for the keys in <values>. Each must stand
--- in the shipped file, as a comment (";key = ") at least: what is set is documented there.
-function Stack:render(from, to, values)
-    local text = assert(files.read(self.root .. "/" .. from))
-    for key, value in pairs(values) do
-        local count
-        local pattern = "\n;?" .. key:gsub("%p", "%%%0") .. "[ \t]*=[^\n]*"
-        text, count = text:gsub(pattern, (("\n%s = %s"):format(key, value):gsub("%%", "%%%%")), 1)
-        assert(count == 1, from .. " has no line for " .. key)
-    end
-    self:write(to, text)
-end
-
---- Completes a program: its command line goes into the report.
-function Stack:program(program)
-    program.directory = program.directory or self.folder
-    table.insert(self.commands, table.concat(program.argv, " "))
-    return program
-end
-
---- Where the application listens, as a program's <listens> has it.
-function Stack:listens()
-    return self.tcp_port or self.socket
-end
-
---- The application's address, as fcgi-server and nginx write it.
-function Stack:address()
-    return self.tcp_port and "127.0.0.1:" .. self.tcp_port or "unix:" .. self.socket
-end
-
---- The same for PHP-FPM and uWSGI, which know a path by its slash.
-function Stack:bare_address()
-    return self.tcp_port and "127.0.0.1:" .. self.tcp_port or self.socket
-end
-
---- The same for the load client.
-function Stack:fcgi_url()
-    return self.tcp_port and "fcgi://127.0.0.1:" .. self.tcp_port or "fcgi+unix:" .. self.socket .. ":"
-end
-
-local function somaxconn()
-    return tonumber((files.read("/proc/sys/net/core/somaxconn") or "128"):match("%d+"))
-end
-
-local function processors()
-    return unistd.sysconf(unistd._SC_NPROCESSORS_ONLN or SC_NPROCESSORS_ONLN)
-end
-
-local function merge(description, opts)
-    local variant = (description.variants or {})[opts.variant or "tuned"] or {}
-    local merged = {}
-    for _, source in ipairs({ variant.options or {}, opts }) do
-        for key, value in pairs(source) do
-            merged[key] = value
-        end
-    end
-    return merged, variant.reasons or {}
-end
-
---- The temporary folder: TMPDIR, unless its path leaves no room for a unix socket's name.
-function stack.temporary_base()
-    local base = os.getenv("TMPDIR") or "/tmp"
-    return #base <= TEMPORARY_MAX and base or "/tmp"
-end
-
--- idle kept connections x worker processes <= children, for programs that serve one at a time.
-local function cap_keepalive(s, blocking)
-    local asked = s.options.keepalive or 0
-    local most = math.floor(s.children / (s.options.workers or 1))
-    if blocking and asked > most then
-        table.insert(s.notes, ("keepalive %d instead of %d: %d children can hold no more idle connections"):format(most, asked, s.children))
-        return most
-    end
-    return asked
-end
-
-local function new(description, opts)
-    local options, reasons = merge(description, opts)
-    local folder = opts.dir or assert(stdlib.mkdtemp(stack.temporary_base() .. "/stack-XXXXXX"))
-    assert(files.make_folder(folder))
-    stat.chmod(folder, 493)
-    local s = setmetatable({
-        name = description.name, title = description.title, root = root, folder = folder,
-        options = options, reasons = reasons, notes = {}, held = {}, variant = opts.variant or "tuned",
-        children = options.children == "cpus" and processors() or options.children or 4, somaxconn = somaxconn(),
-        logs = {}, commands = {}, configs = {}, pages = {}, groups = {},
-    }, Stack)
-    s.port = opts.port or s:free_port()
-    s.url = "http://127.0.0.1:" .. s.port
-    s.backlog = options.backlog or 1024
-    if s.backlog > s.somaxconn then
-        table.insert(s.notes, ("backlog %d is cut to net.core.somaxconn = %d"):format(s.backlog, s.somaxconn))
-    end
-    s.socket = folder .. "/app.sock"
-    s.tcp_port = options.tcp and s:free_port() or nil
-    assert(#s.socket <= SOCKET_PATH_MAX, "unix socket path over 107 bytes: " .. s.socket)
-    s.keepalive = cap_keepalive(s, description.blocking)
-    for page, path in pairs(description.pages) do
-        s.pages[page] = path
-    end
-    return s
 end
 
 local function pids_of(handle, name)
@@ -300,7 +152,7 @@ local function wait_ready(s, list, deadline)
 end
 
 local function attempt(description, opts)
-    local s = new(description, opts)
+    local s = assembly.new(description, opts, root)
     local ok, list = pcall(function()
         programs.copy_pages(root .. "/bench/pages", s.folder .. "/pages")
         return description.build(s, programs)
@@ -308,6 +160,7 @@ local function attempt(description, opts)
     for _, fd in ipairs(s.held) do
         unistd.close(fd)
     end
+    s.held = {}
     if not ok then
         if not opts.dir then
             files.remove_tree(s.folder)
@@ -315,7 +168,12 @@ local function attempt(description, opts)
         return nil, s.name .. ": " .. tostring(list)
     end
     local reason
-    s.keeper, reason = keeper.start({ programs = list, folder = s.folder, remove = not opts.dir or opts.detached, detached = opts.detached })
+    s.keeper, reason = keeper.start({
+        programs = list,
+        folder = s.folder,
+        remove = not opts.dir or opts.detached,
+        detached = opts.detached,
+    })
     if not s.keeper then
         return nil, reason
     end
