@@ -34,9 +34,11 @@ answer_build(struct answer *answer, struct request *request, bool last)
         size_t part = first_part(head + body_left) - head;
         record_encode_header(answer->head, RECORD_STDOUT, request->id, (uint16_t)(head + part), 0);
         add(answer, answer->head, RECORD_HEADER_SIZE + head);
-        add(answer, body, part);
-        body += part;
-        body_left -= part;
+        if (part > 0) { /* <out> is NULL before the first body */
+            add(answer, body, part);
+            body += part;
+            body_left -= part;
+        }
     }
     while (body_left > 0) {
         size_t part = first_part(body_left);
