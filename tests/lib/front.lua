@@ -6,8 +6,9 @@
 --
 --   front.nginx{fcgi = address, keepalive = n, workers = n, location = "extra directives",
 --               http = "extra", server = "extra"} -> f
+--     files = folder: its files are served under /files/ (all three)
 --   front.apache{fcgi = address, reuse = bool}    front.lighttpd{fcgi = address}
---   f.url, f.pid, f.dir, f:error_log(), f:access_log(), f:stop(signal), f.kind
+--   f.url, f.pid, f.dir, f:error_log(), f:access_log(), f:stop(signal), f:restart(), f.kind
 
 local process = require("process")
 local testing = require("testing")
@@ -48,6 +49,7 @@ local function nginx_text(self, options)
         options.http or "",
         "  upstream app {\n    server ", upstream, " max_fails=0;\n", options.upstream or "", keep, "  }\n",
         "  server {\n    listen 127.0.0.1:", self.port, " backlog=4096;\n", options.server or "",
+        options.files and '    location /files/ { alias "' .. options.files .. '/"; }\n' or "",
         "    location / {\n      fastcgi_pass app;\n", options.keepalive and "      fastcgi_keep_conn on;\n" or "",
         table.concat(params), options.location or "", "    }\n  }\n}\n",
     }
@@ -72,6 +74,9 @@ local function apache_text(self, options)
         "DefaultRuntimeDir ", quoted(self.dir), "\nTimeout 30\nLimitRequestLine 100000\n",
         "<Proxy ", quoted(worker), ">\n  ProxySet enablereuse=", options.reuse and "on" or "off",
         options.reuse and " max=20" or "", "\n</Proxy>\n",
+        options.files and 'LoadModule alias_module /usr/lib/apache2/modules/mod_alias.so\nAlias "/files" '
+            .. quoted(options.files) .. '\nProxyPass "/files" !\n<Directory ' .. quoted(options.files)
+            .. ">\n  Require all granted\n</Directory>\n" or "",
         "ProxyPass ", quoted("/"), " ", quoted(worker), "\n", options.extra or "",
     }
 end
@@ -86,10 +91,12 @@ local function lighttpd_text(self, options)
         '\naccesslog.filename = ', quoted(self.dir .. "/access.log"),
         "\nserver.upload-dirs = (", quoted(self.dir), ")\n",
         "server.max-request-field-size = 65535\n",
+        options.files and 'server.modules += ("mod_alias")\nalias.url = ("/files/" => ' .. quoted(options.files .. "/")
+            .. ')\n$HTTP["url"] !~ "^/files/" {\n' or "",
         'fastcgi.server = ("/" => (("check-local" => "disable", "fix-root-scriptname" => "enable", ',
         target and ('"socket" => ' .. quoted(target))
             or ('"host" => ' .. quoted(host) .. ', "port" => ' .. port),
-        ")))\n", options.extra or "",
+        ")))\n", options.files and "}\n" or "", options.extra or "",
     }
 end
 
@@ -114,25 +121,12 @@ local kinds = {
     },
 }
 
-local function start(kind, options)
-    number = number + 1
-    local self = setmetatable({
-        kind = kind, dir = testing.dir .. "/" .. kind .. "-" .. number, port = testing.free_port(),
-    }, instance)
-    assert(stat.mkdir(self.dir, 511))
-    -- The web server's workers may run as another user and need to get through.
-    process.run { "chmod", "755", testing.dir, self.dir }
-    local path = options.fcgi:match("^unix:(.*)$")
-    if path and require("posix.unistd").geteuid() == 0 then
-        process.run { "chmod", "666", path }
-    end
-    self.url = "http://127.0.0.1:" .. self.port
-    local row = kinds[kind]
-    process.write_file(self.dir .. "/" .. row.file, row.text(self, options))
+local function run(self)
+    local row = kinds[self.kind]
     local command = row.command(self.dir)
     command.stderr, command.stdout = self.dir .. "/start.log", self.dir .. "/start.log"
     command.env = { PATH = os.getenv("PATH") .. ":/usr/sbin:/sbin" }
-    command.nofile = options.nofile
+    command.nofile = self.options.nofile
     self.pid = process.spawn(command)
     local connect = require("fcgi").connect
     local up = process.poll(10, function()
@@ -144,10 +138,28 @@ local function start(kind, options)
         return not process.alive(self.pid) and "dead"
     end)
     if up ~= true then
-        error(kind .. " did not start: " .. (process.read_file(self.dir .. "/start.log") or "")
+        error(self.kind .. " did not start: " .. (process.read_file(self.dir .. "/start.log") or "")
             .. self:error_log())
     end
     return self
+end
+
+local function start(kind, options)
+    number = number + 1
+    local self = setmetatable({
+        kind = kind, dir = testing.dir .. "/" .. kind .. "-" .. number, port = testing.free_port(), options = options,
+    }, instance)
+    assert(stat.mkdir(self.dir, 511))
+    -- The web server's workers may run as another user and need to get through.
+    process.run { "chmod", "755", testing.dir, self.dir }
+    local path = options.fcgi:match("^unix:(.*)$")
+    if path and require("posix.unistd").geteuid() == 0 then
+        process.run { "chmod", "666", path }
+    end
+    self.url = "http://127.0.0.1:" .. self.port
+    local row = kinds[kind]
+    process.write_file(self.dir .. "/" .. row.file, row.text(self, options))
+    return run(self)
 end
 
 for kind in pairs(kinds) do
@@ -172,6 +184,11 @@ end
 
 function instance:stop(name)
     return process.finish(self.pid, name or "TERM", 10)
+end
+
+-- Starts it again on the same port, after stop().
+function instance:restart()
+    return run(self)
 end
 
 return front

@@ -1,0 +1,56 @@
+#!/usr/bin/env luajit
+-- SPDX-License-Identifier: MIT
+-- Ten times the capacity: beyond the queueing deadline the server answers a quick 503
+-- with Retry-After; it goes on doing all the work it can, and recovers within 1 s.
+package.path = (arg[0]:match("^(.*)/") or ".") .. "/../lib/?.lua;" .. package.path
+local t = require("testing")
+local load, process = t.load, t.process
+t.need("nginx", "curl")
+
+local SECONDS = tonumber(os.getenv("OVERLOAD_S") or (os.getenv("SHORT") and 8 or 30))
+local CHILDREN, SLEEP_MS, DEADLINE_MS = 4, 50, 500
+local CAPACITY = CHILDREN * 1000 / SLEEP_MS
+
+t.each_engine(function(engine)
+    local server = t.server.start {
+        engine = engine, children = CHILDREN,
+        arguments = { "--queue-deadline", DEADLINE_MS .. "ms", "--backlog", "4096" },
+    }
+    local front = t.front.nginx { fcgi = server.address, connections = 8192, nofile = 20000 }
+    local out = t.dir .. "/" .. engine .. ".json"
+    local client = process.spawn {
+        load.program, "-q", "-f", "json", "-k", "-c", 1000, "-R", CAPACITY * 10, "-d", SECONDS .. "s", "-l",
+        front.url .. "/sleep?ms=" .. SLEEP_MS, stdout = out, nofile = 20000,
+    }
+    process.pause(3)
+    local refused
+    process.poll(3, function()
+        local answer = front:get("/sleep?ms=" .. SLEEP_MS, { timeout = 5 })
+        refused = answer.status == 503 and answer
+        return refused
+    end)
+    t.ok(refused and refused.headers["retry-after"], "a request too many gets 503 with Retry-After",
+        refused and refused.head)
+    process.wait(client, SECONDS + 30)
+    local start = t.now()
+    local recovered = process.poll(5, function()
+        local answer = front:get("/hello?name=x", { timeout = 2 })
+        return answer.body == "<h1>Hello x</h1>" and answer.seconds < 0.5
+    end)
+    local seconds = t.now() - start
+    t.ok(recovered and seconds < 1, "within 1 s after the load service is normal", seconds .. " s")
+    local report = require("cjson").decode(process.read_file(out))
+    local served = report.requests.ok / SECONDS
+    t.ok(served > CAPACITY * 0.8, "at least 0.8 of the capacity is served meanwhile",
+        served .. " per s of " .. CAPACITY)
+    t.ok((report.status["5xx"] or 0) > report.requests.ok, "the rest is shed",
+        load.summary(report, { err = "" }))
+    t.ok(report.failures.timeout == 0 and report.failures.protocol == 0, "nobody waits for ever",
+        load.summary(report, { err = "" }))
+    t.ok(report.service_us.p99 < (DEADLINE_MS + 1000) * 1000, "and nobody waits much longer than the deadline",
+        "p99 " .. tostring(report.service_us.p99) .. " us")
+    server:unchanged("the same children as before", { fd_s = 10 })
+    front:stop()
+    server:stop()
+end)
+t.done()
