@@ -41,6 +41,11 @@ enum fh_result {
     FH_WAIT = 3,      /* fh_wait() was called: resume() continues this request */
 };
 
+/* The one symbol that the server looks for in a shared object; visible even when
+ * everything else is compiled with -fvisibility=hidden. */
+struct fh_handler;
+__attribute__((visibility("default"))) extern const struct fh_handler fcgi_handler;
+
 struct fh_request;
 
 /* What the server offers. Reached through the request, so that a handler needs
