@@ -16,10 +16,10 @@
 
 struct fh_handler;
 
-/* How many routes, listening addresses and client networks there may be. */
+/* How many routes, client networks and folders with handlers there may be. */
 #define CONFIG_ROUTES_MAX  256
 #define CONFIG_ALLOWED_MAX 64
-#define CONFIG_FOLDERS_MAX 5
+#define CONFIG_FOLDERS_MAX 8
 
 enum config_pm {
     PM_STATIC = 0,
@@ -107,7 +107,7 @@ struct config {
     /* logs */
     const char *log; /* path, "stderr" or "syslog" */
     uint32_t log_level;
-    bool decorate; /* lines that children print are prefixed with time and pid */
+    uint32_t decorate; /* lines that children print are prefixed with time and pid */
     const char *access_log;
     const char *access_format;
     const char *slow_log; /* NULL: into the log */
@@ -164,6 +164,9 @@ int config_set(struct config *config, const char *name, const char *value, const
 /* Adds or replaces a route. Strings are copied. Returns 0, or -1 with <error>. */
 int config_add_route(struct config *config, const char *prefix, const char *handler,
                      const char *argument, const char *origin, struct config_error *error);
+
+/* Fills allowed from allowed_clients. Returns 0, or -1 with <error>. */
+int config_parse_allowed(struct config *config, struct config_error *error);
 
 /* Prints the effective configuration in a form that -c reads back. */
 void config_dump(const struct config *config);
