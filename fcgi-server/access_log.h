@@ -35,6 +35,10 @@ int access_log_open(const struct config *config, char *error, size_t error_size)
 /* 1 if access_log_write() would write: lets an engine skip the work. */
 int access_log_wanted(void);
 
+/* Stores the descriptors that must stay open in a child in <fds>; returns how many
+ * (at most 2, never more than <room>). */
+size_t access_log_descriptors(int *fds, size_t room);
+
 /* Writes one line. Never blocks for long, never fails: a full disk loses lines. */
 void access_log_write(const struct access_entry *entry);
 

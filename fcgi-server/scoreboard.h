@@ -143,9 +143,20 @@ struct board_slot *board_take(struct board *board);
 /* Adds the counters of a line to head->retired and frees it. */
 void board_release(struct board *board, struct board_slot *slot);
 
-/* The text of the current request. Returns false if it changed all the time. */
-bool board_text(const struct board_slot *slot, char *method, char *uri, char *handler, char *error,
-                uint64_t *content_length);
+/* Adds the counters of <slot> to those of <sum>. */
+void board_sum(struct board_slot *sum, const struct board_slot *slot);
+
+/* A copy of the texts of a line. */
+struct board_request {
+    uint64_t content_length;
+    char method[BOARD_METHOD_SIZE];
+    char uri[BOARD_URI_SIZE];
+    char handler[BOARD_HANDLER_SIZE];
+    char error[BOARD_ERROR_SIZE];
+};
+
+/* Copies them. Returns false, with empty texts, if they changed all the time. */
+bool board_text(const struct board_slot *slot, struct board_request *request);
 
 /* "Idle", "Running", ...: php-fpm's words where they mean the same. */
 const char *board_state_name(enum board_state state);

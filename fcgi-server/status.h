@@ -31,4 +31,7 @@ void status_setup(const struct config *config, struct board *board, int listen_f
  * free(), its length in <length>; NULL without memory. */
 char *status_text(enum status_format format, bool full, size_t *length);
 
+/* The same for a query string: "json", "openmetrics", "full", joined by '&'. */
+char *status_query_text(const char *query, size_t *length);
+
 #endif
