@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: MIT */
+#include "child.h"
+#include "access_log.h"
+#include "clock.h"
+#include "config.h"
+#include "descriptors.h"
+#include "engine.h"
+#include "heritage.h"
+#include "log.h"
+#include "privileges.h"
+#include "router.h"
+#include "signals.h"
+#include "status.h"
+#include "title.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+static struct {
+    const struct heritage *heritage;
+    int signal_fd;
+    int order_fd;
+    enum child_order order;
+    struct router *router;
+    const struct engine *engine;
+    uint64_t max_requests;
+} self = {.signal_fd = -1, .order_fd = -1};
+
+/* --- orders -------------------------------------------------------------------------- */
+
+static void
+raise_order(enum child_order order)
+{
+    if (order > self.order) {
+        self.order = order;
+        board_state(self.heritage->slot, BOARD_DRAINING);
+        title_set("child, ending");
+    }
+}
+
+static void
+on_signal(int number)
+{
+    bool alone = self.heritage->master == 0;
+    switch (number) {
+    case SIGQUIT:
+        raise_order(alone ? CHILD_CLOSE : CHILD_DRAIN);
+        break;
+    case SIGTERM:
+    case SIGINT:
+        raise_order(self.order < CHILD_CLOSE ? CHILD_CLOSE : CHILD_STOP);
+        break;
+    case SIGUSR2:
+        raise_order(CHILD_STOP);
+        break;
+    case SIGUSR1:
+        if (alone)
+            log_reopen();
+        /* A child that may not open the file again makes room for one that
+         * inherits it from the master. */
+        if (access_log_reopen() == -1 && !alone) {
+            child_retiring();
+            raise_order(CHILD_DRAIN);
+        }
+        break;
+    }
+}
+
+enum child_order
+child_order(void)
+{
+    struct epoll_event events[2];
+    int count = epoll_wait(self.order_fd, events, 2, 0);
+    for (int i = 0; i < count; i++) {
+        int number;
+        if (events[i].data.fd == self.signal_fd) {
+            while ((number = signals_read(self.signal_fd)) != 0)
+                on_signal(number);
+        } else {
+            raise_order(CHILD_CLOSE); /* nothing is ever written: the master has gone */
+            epoll_ctl(self.order_fd, EPOLL_CTL_DEL, events[i].data.fd, NULL);
+        }
+    }
+    return self.order;
+}
+
+static void
+tell_master(enum child_notice_kind kind)
+{
+    struct child_notice notice = {getpid(), kind};
+    ssize_t written;
+    if (self.heritage->notice_fd == -1)
+        return;
+    do
+        written = write(self.heritage->notice_fd, &notice, sizeof notice);
+    while (written == -1 && errno == EINTR);
+}
+
+void
+child_retiring(void)
+{
+    board_state(self.heritage->slot, BOARD_DRAINING);
+    tell_master(NOTICE_RETIRING);
+}
+
+/* --- the steps after the fork ----------------------------------------------------------- */
+
+static int
+fail(const char *what)
+{
+    log_error("child: %s: %s", what, strerror(errno));
+    return -1;
+}
+
+/* The master died while a handler runs: the order is not seen before it returns,
+ * so it gets as long as a stop would give it, and no longer. */
+static void
+on_master_death(int number)
+{
+    (void)number;
+    alarm((unsigned)(self.heritage->config->stop_timeout_ms / 1000 + 1));
+}
+
+static int
+take_descriptors(void)
+{
+    const struct heritage *heritage = self.heritage;
+    if (heritage->output_fd != -1 && (dup2(heritage->output_fd, STDOUT_FILENO) == -1 ||
+                                      dup2(heritage->output_fd, STDERR_FILENO) == -1))
+        return fail("dup2");
+    int keep[DESCRIPTORS_KEEP_MAX] = {heritage->listen_fd, heritage->handover_fd[0],
+                                      heritage->handover_fd[1], heritage->life_fd,
+                                      heritage->notice_fd};
+    size_t count = 5;
+    count += access_log_descriptors(keep + count, DESCRIPTORS_KEEP_MAX - count);
+    if (heritage->master != 0 && descriptors_close_others(keep, count) == -1)
+        return fail("close_range");
+    if (heritage->master != 0 && heritage->listen_fd != STDIN_FILENO)
+        descriptors_null(STDIN_FILENO);
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    return 0;
+}
+
+static int
+watch_orders(void)
+{
+    static const int with_master[] = {SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
+    static const int alone[] = {SIGQUIT, SIGTERM, SIGUSR1, SIGINT};
+    struct epoll_event event = {.events = EPOLLIN};
+    self.signal_fd = signals_open(self.heritage->master != 0 ? with_master : alone, 4);
+    self.order_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (self.signal_fd == -1 || self.order_fd == -1)
+        return fail("signalfd");
+    event.data.fd = self.signal_fd;
+    if (epoll_ctl(self.order_fd, EPOLL_CTL_ADD, self.signal_fd, &event) == -1)
+        return fail("epoll_ctl");
+    event.data.fd = self.heritage->life_fd;
+    if (event.data.fd != -1 && epoll_ctl(self.order_fd, EPOLL_CTL_ADD, event.data.fd, &event) == -1)
+        return fail("epoll_ctl");
+    return 0;
+}
+
+static int
+become_user(void)
+{
+    struct config_error error;
+    if (privileges_drop(self.heritage->config, &error) == -1) {
+        log_error("child: %s", error.text);
+        return -1;
+    }
+    return 0;
+}
+
+/* After the change of user, which would undo it. */
+static int
+follow_master(void)
+{
+    if (self.heritage->master == 0)
+        return 0;
+    struct sigaction action = {.sa_handler = on_master_death, .sa_flags = SA_RESTART};
+    if (sigaction(SIGPWR, &action, NULL) == -1 || prctl(PR_SET_PDEATHSIG, SIGPWR) == -1)
+        return fail("prctl");
+    if (getppid() != self.heritage->master)
+        raise_order(CHILD_STOP); /* it died before we could ask for the signal */
+    return 0;
+}
+
+/* Each child draws its own numbers, so that not all reach max_requests at once. */
+static int
+seed(void)
+{
+    const struct config *config = self.heritage->config;
+    uint64_t bits = (uint64_t)clock_ns() ^ (uint64_t)getpid() << 32;
+    unsigned state = (unsigned)(bits ^ bits >> 32);
+    srand(state);
+    srandom(state);
+    self.max_requests = config->max_requests;
+    if (self.max_requests >= 10)
+        self.max_requests += (uint64_t)rand_r(&state) % (self.max_requests / 10 + 1);
+    return 0;
+}
+
+static struct router *
+load_handlers(const struct config *config, char *error, size_t error_size)
+{
+    static struct route routes[CONFIG_ROUTES_MAX];
+    for (uint32_t i = 0; i < config->route_count; i++) {
+        const struct config_route *route = &config->routes[i];
+        routes[i] = (struct route){route->prefix, route->handler, route->argument, route->origin};
+    }
+    struct router_options options = {
+        .routes = routes,
+        .route_count = config->route_count,
+        .folders = config->folders,
+        .builtin = status_builtin,
+        .lua = {.allow_os = config->allow_lua_os},
+    };
+    return router_new(&options, error, error_size);
+}
+
+static int
+open_handlers(void)
+{
+    char error[1024];
+    status_setup(self.heritage->config, self.heritage->board, self.heritage->listen_fd);
+    self.router = load_handlers(self.heritage->config, error, sizeof error);
+    if (self.router == NULL) {
+        log_error("%s", error);
+        return -1;
+    }
+    return 0;
+}
+
+#pragma weak engine_event /* a build without it falls back to the other */
+
+static int
+choose_engine(void)
+{
+    const struct engine *const engines[] = {&engine_event, &engine_libfcgi};
+    self.engine = &engine_libfcgi;
+    for (size_t i = 0; i < sizeof engines / sizeof *engines; i++) {
+        if (engines[i] != NULL && strcmp(engines[i]->name, self.heritage->config->engine) == 0)
+            self.engine = engines[i];
+    }
+    return self.engine != NULL ? 0 : -1;
+}
+
+static int
+report_ready(void)
+{
+    board_state(self.heritage->slot, BOARD_IDLE);
+    title_set("child");
+    tell_master(NOTICE_READY);
+    return 0;
+}
+
+static int
+serve(void)
+{
+    const struct heritage *heritage = self.heritage;
+    struct engine_context context = {
+        .config = heritage->config,
+        .router = self.router,
+        .slot = heritage->slot,
+        .listen_fd = heritage->listen_fd,
+        .handover_fd = {heritage->handover_fd[0], heritage->handover_fd[1]},
+        .order_fd = self.order_fd,
+        .max_requests = self.max_requests,
+    };
+    int status = self.engine->serve(&context);
+    router_free(self.router);
+    return status;
+}
+
+int
+child_live(const struct heritage *heritage)
+{
+    static int (*const steps[])(void) = {
+        take_descriptors, watch_orders,  seed,          become_user,
+        follow_master,    open_handlers, choose_engine, report_ready,
+    };
+    self.heritage = heritage;
+    atomic_store_explicit(&heritage->slot->pid, getpid(), memory_order_relaxed);
+    signals_reset();
+    if (heritage->master != 0)
+        log_become_child();
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        if (steps[i]() == -1)
+            return 1;
+    }
+    return serve();
+}
+
+int
+child_probe(const struct config *config, char *error, size_t error_size)
+{
+    struct config_error reason;
+    signals_reset();
+    if (privileges_drop(config, &reason) == -1) {
+        snprintf(error, error_size, "%s", reason.text);
+        return -1;
+    }
+    return load_handlers(config, error, error_size) != NULL ? 0 : -1;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * child.h - the life of a child: one chain of steps after the fork, then its
+ * engine until it is told to end. child_order() and child_retiring(), which the
+ * engine calls, are declared in engine.h.
+ *
+ * Signals of a child, read from a descriptor between requests:
+ *     QUIT  drain: pass kept connections to the siblings and end
+ *     TERM  close: the whole server stops; a second TERM ends at once
+ *     USR2  end at once
+ *     USR1  open the access log again
+ * INT, HUP, TTIN and TTOU are the master's. Without a master INT means TERM.
+ */
+#ifndef CHILD_H
+#define CHILD_H
+
+#include <stddef.h>
+
+struct config;
+struct heritage;
+
+/* Lives and ends. Returns the exit status for _exit(2): 0, 1 when it could not
+ * go on (the reason is logged), or what the engine says. */
+int child_live(const struct heritage *heritage);
+
+/* Does what a child does before it serves, in a process made for that: privileges,
+ * then all handlers. Returns 0, or -1 with a reason. */
+int child_probe(const struct config *config, char *error, size_t error_size);
+
+#endif

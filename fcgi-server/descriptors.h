@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* descriptors.h - which file descriptors a process holds. */
+#ifndef DESCRIPTORS_H
+#define DESCRIPTORS_H
+
+#include <stddef.h>
+
+#define DESCRIPTORS_KEEP_MAX 16
+
+/* Opens /dev/null on those of 0, 1 and 2 that are closed, so that no file of ours
+ * ends up there. Returns 0, or -1 with errno. */
+int descriptors_secure(void);
+
+/* Replaces <fd> by /dev/null. Returns 0, or -1 with errno. */
+int descriptors_null(int fd);
+
+/* Closes all above 2 but those in <keep> (-1 entries are skipped; at most
+ * DESCRIPTORS_KEEP_MAX). Few calls, however many are open. Returns 0, or -1. */
+int descriptors_close_others(const int *keep, size_t count);
+
+/* A pipe, close-on-exec; the ends in <nonblock> (bit 0: read, bit 1: write) do
+ * not block. Returns 0, or -1 with errno. */
+int descriptors_pipe(int ends[2], int nonblock);
+
+#endif

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+#include "listener.h"
+#include "config.h"
+#include "log.h"
+#include "privileges.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define SYSTEMD_FIRST_FD 3
+
+#define FAIL(...) (snprintf(error->text, sizeof error->text, __VA_ARGS__), -1)
+
+static int
+socket_option(int fd, int option)
+{
+    int value = 0;
+    socklen_t size = sizeof value;
+    return getsockopt(fd, SOL_SOCKET, option, &value, &size) == -1 ? -1 : value;
+}
+
+/* Our own naming of the address that a socket is bound to. */
+static void
+describe(int fd, char *name, size_t size)
+{
+    struct sockaddr_storage address = {0};
+    socklen_t length = sizeof address;
+    char host[64];
+    char port[16];
+    snprintf(name, size, "fd:%d", fd);
+    if (getsockname(fd, (struct sockaddr *)&address, &length) == -1)
+        return;
+    const struct sockaddr_un *local = (struct sockaddr_un *)&address;
+    if (address.ss_family == AF_UNIX)
+        snprintf(name, size, "unix:%.108s", local->sun_path);
+    else if (getnameinfo((struct sockaddr *)&address, length, host, sizeof host, port, sizeof port,
+                         NI_NUMERICHOST | NI_NUMERICSERV) == 0)
+        snprintf(name, size, address.ss_family == AF_INET6 ? "[%s]:%s" : "%s:%s", host, port);
+}
+
+static int
+take_over(struct listener *listener, int fd, const char *what, struct config_error *error)
+{
+    if (socket_option(fd, SO_ACCEPTCONN) != 1 || socket_option(fd, SO_TYPE) != SOCK_STREAM)
+        return FAIL("%s is no listening socket; give -l ADDRESS, or start under spawn-fcgi or a "
+                    "systemd socket",
+                    what);
+    fcntl(fd, F_SETFD, FD_CLOEXEC);
+    fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+    listener->fd = fd;
+    describe(fd, listener->name, sizeof listener->name);
+    return 0;
+}
+
+/* --- unix sockets ------------------------------------------------------------------- */
+
+/* Makes way for a new socket at <address>. Returns 0 if the path is free now. */
+static int
+clear_path(const struct sockaddr_un *address, struct config_error *error)
+{
+    struct stat status;
+    const char *path = address->sun_path;
+    if (lstat(path, &status) == -1)
+        return errno == ENOENT ? 0 : FAIL("unix:%s: %s", path, strerror(errno));
+    if (!S_ISSOCK(status.st_mode))
+        return FAIL("unix:%s: there is a file of another kind; it stays, give another path", path);
+    int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (probe == -1)
+        return FAIL("unix:%s: %s", path, strerror(errno));
+    int result = connect(probe, (const struct sockaddr *)address, sizeof *address);
+    int reason = errno;
+    close(probe);
+    if (result == 0 || reason == EAGAIN)
+        return FAIL("unix:%s: another server answers there; stop it first, or give another path",
+                    path);
+    if (reason != ECONNREFUSED)
+        return FAIL("unix:%s: cannot tell whether it is in use: %s", path, strerror(reason));
+    if (unlink(path) == -1)
+        return FAIL("unix:%s: cannot remove the stale socket: %s", path, strerror(errno));
+    return 0;
+}
+
+static int
+set_owner(const char *path, const char *owner, struct config_error *error)
+{
+    struct identity identity;
+    if (owner == NULL)
+        return 0;
+    if (identity_find(&identity, owner, NULL, error) == -1)
+        return -1;
+    if (chown(path, identity.user, identity.group) == -1)
+        return FAIL("unix:%s: cannot give it to %s: %s", path, owner, strerror(errno));
+    return 0;
+}
+
+static int
+open_unix(struct listener *listener, const char *path, const struct config *config,
+          struct config_error *error)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    struct stat status;
+    if (path[0] == '\0')
+        return FAIL("unix: the path is missing; write unix:/path");
+    if (strlen(path) >= sizeof address.sun_path)
+        return FAIL("unix:%s: the path has %zu bytes, a socket's may have at most %zu; "
+                    "give a shorter one",
+                    path, strlen(path), sizeof address.sun_path - 1);
+    strcpy(address.sun_path, path);
+    if (clear_path(&address, error) == -1)
+        return -1;
+    listener->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (listener->fd == -1)
+        return FAIL("unix:%s: %s", path, strerror(errno));
+    mode_t before = umask(0777 & ~(mode_t)config->socket_mode);
+    int result = bind(listener->fd, (struct sockaddr *)&address, sizeof address);
+    umask(before);
+    if (result == -1 || lstat(path, &status) == -1)
+        return FAIL("unix:%s: %s", path, strerror(errno));
+    listener->created = true;
+    listener->device = status.st_dev;
+    listener->inode = status.st_ino;
+    snprintf(listener->name, sizeof listener->name, "unix:%s", path);
+    return set_owner(path, config->socket_owner, error);
+}
+
+/* --- TCP ------------------------------------------------------------------------------ */
+
+static int
+bind_tcp(struct listener *listener, const struct addrinfo *info)
+{
+    int on = 1;
+    listener->fd = socket(info->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (listener->fd == -1)
+        return -1;
+    setsockopt(listener->fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    return bind(listener->fd, info->ai_addr, info->ai_addrlen);
+}
+
+static int
+open_tcp(struct listener *listener, const char *text, struct config_error *error)
+{
+    char host[108] = "";
+    const char *colon = strrchr(text, ':');
+    struct addrinfo hints = {
+        .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
+    struct addrinfo *info;
+    if (colon == NULL || colon[1] == '\0' || (size_t)(colon - text) >= sizeof host)
+        return FAIL("listen: '%s' is no address; write unix:/path, host:port, [v6]:port or fd:N",
+                    text);
+    if (text[0] == '[' && colon > text && colon[-1] == ']')
+        memcpy(host, text + 1, (size_t)(colon - text) - 2);
+    else
+        memcpy(host, text, (size_t)(colon - text));
+    int failure = getaddrinfo(host[0] != '\0' ? host : NULL, colon + 1, &hints, &info);
+    if (failure != 0)
+        return FAIL("listen: '%s': %s", text, gai_strerror(failure));
+    int result = bind_tcp(listener, info);
+    int reason = errno;
+    freeaddrinfo(info);
+    if (result == -1)
+        return FAIL("%s: %s%s", text, strerror(reason),
+                    reason == EADDRINUSE ? "; stop what listens there, or give another port" : "");
+    describe(listener->fd, listener->name, sizeof listener->name);
+    return 0;
+}
+
+/* --- all kinds -------------------------------------------------------------------------- */
+
+static int
+open_inherited(struct listener *listener, struct config_error *error)
+{
+    const char *count = getenv("LISTEN_FDS");
+    const char *pid = getenv("LISTEN_PID");
+    if (count != NULL && (pid == NULL || atol(pid) == getpid())) {
+        if (strcmp(count, "1") != 0)
+            return FAIL("systemd passed %s sockets (LISTEN_FDS); give one per service", count);
+        return take_over(listener, SYSTEMD_FIRST_FD, "descriptor 3 (LISTEN_FDS)", error);
+    }
+    if (socket_option(STDIN_FILENO, SO_ACCEPTCONN) == 1)
+        return take_over(listener, STDIN_FILENO, "descriptor 0", error);
+    return FAIL("no address to listen on: give -l unix:/path or -l host:port, or start it with "
+                "spawn-fcgi (descriptor 0) or a systemd socket");
+}
+
+static int
+open_address(struct listener *listener, const struct config *config, struct config_error *error)
+{
+    const char *address = config->listen;
+    if (address == NULL)
+        return open_inherited(listener, error);
+    if (strncmp(address, "unix:", 5) == 0)
+        return open_unix(listener, address + 5, config, error);
+    if (strncmp(address, "fd:", 3) == 0) {
+        char *end;
+        long number = strtol(address + 3, &end, 10);
+        if (end == address + 3 || *end != '\0' || number < 0 || number > 1 << 20)
+            return FAIL("listen: '%s' is no descriptor; write fd:N", address);
+        return take_over(listener, (int)number, address, error);
+    }
+    return open_tcp(listener, address, error);
+}
+
+static uint32_t
+effective_backlog(uint32_t wanted)
+{
+    unsigned most = wanted;
+    FILE *file = fopen("/proc/sys/net/core/somaxconn", "re");
+    if (file != NULL) {
+        if (fscanf(file, "%u", &most) != 1)
+            most = wanted;
+        fclose(file);
+    }
+    if (most >= wanted)
+        return wanted;
+    log_warn("the listen queue holds %u connections, not %u: net.core.somaxconn limits it; "
+             "raise that with sysctl, or lower --backlog",
+             most, wanted);
+    return most;
+}
+
+/* Also for a socket that came from outside: gives its queue the length we want. */
+static int
+set_backlog(struct listener *listener, const struct config *config)
+{
+    listener->backlog = effective_backlog(config->backlog);
+    return listen(listener->fd, (int)listener->backlog);
+}
+
+int
+listener_open(struct listener *listener, const struct config *config, struct config_error *error)
+{
+    *listener = (struct listener){.fd = -1};
+    int result = open_address(listener, config, error);
+    if (result == 0 && (result = set_backlog(listener, config)) == -1)
+        snprintf(error->text, sizeof error->text, "%s: listen: %s", listener->name,
+                 strerror(errno));
+    if (result == -1)
+        listener_close(listener);
+    return result;
+}
+
+int
+listener_adopt(struct listener *listener, int fd, const char *name, bool created,
+               const struct config *config)
+{
+    struct config_error ignored;
+    struct stat status;
+    *listener = (struct listener){.fd = -1};
+    if (take_over(listener, fd, name, &ignored) == -1)
+        return -1;
+    set_backlog(listener, config);
+    if (created && strncmp(listener->name, "unix:", 5) == 0 &&
+        lstat(listener->name + 5, &status) == 0 && S_ISSOCK(status.st_mode)) {
+        listener->created = true;
+        listener->device = status.st_dev;
+        listener->inode = status.st_ino;
+    }
+    return 0;
+}
+
+void
+listener_close(struct listener *listener)
+{
+    struct stat status;
+    const char *path = listener->name + strlen("unix:");
+    if (listener->created && lstat(path, &status) == 0 && status.st_dev == listener->device &&
+        status.st_ino == listener->inode)
+        unlink(path);
+    if (listener->fd != -1)
+        close(listener->fd);
+    *listener = (struct listener){.fd = -1};
+}

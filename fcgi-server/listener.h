@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * listener.h - the listening socket: made, taken over or refused.
+ */
+#ifndef LISTENER_H
+#define LISTENER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct config;
+struct config_error;
+
+struct listener {
+    int fd;           /* non-blocking, close-on-exec */
+    uint32_t backlog; /* effective: what the kernel left of the wish */
+    char name[160];   /* "unix:/run/x", "127.0.0.1:9000": for people */
+    bool created;     /* the socket file is ours: remove it at the end */
+    dev_t device;     /* and this is the one */
+    ino_t inode;
+};
+
+/* Opens what config->listen says; without it the one descriptor of systemd
+ * (LISTEN_FDS), else descriptor 0 if it is a listening socket.
+ *
+ * A unix socket: a file at its path that is no socket is left alone and refused;
+ * a socket where somebody answers is refused; a stale one is replaced. The file
+ * gets socket_mode before anybody can connect. Warns (in the log) when the
+ * kernel cuts the backlog. Returns 0, or -1 with <error>. */
+int listener_open(struct listener *listener, const struct config *config,
+                  struct config_error *error);
+
+/* Takes over <fd>, which a former master opened for the address <name>, and, if
+ * that <created> its file, the duty of removing it. Returns 0, or -1 if it is no
+ * listening socket. */
+int listener_adopt(struct listener *listener, int fd, const char *name, bool created,
+                   const struct config *config);
+
+/* Closes it and removes its file if that is still ours. */
+void listener_close(struct listener *listener);
+
+/* How many connections wait in the accept queue: sock_diag(7) for unix sockets,
+ * TCP_INFO for TCP. -1 when the kernel does not tell. */
+int64_t listener_queue(int fd);
+
+#endif

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fcgi-server - runs C and Lua handlers behind a web server that speaks FastCGI.
+ */
+#include "access_log.h"
+#include "child.h"
+#include "config.h"
+#include "control.h"
+#include "descriptors.h"
+#include "heritage.h"
+#include "listener.h"
+#include "log.h"
+#include "master.h"
+#include "privileges.h"
+#include "process.h"
+#include "scoreboard.h"
+#include "signals.h"
+#include "succession.h"
+#include "title.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define VERSION "1.0"
+
+enum { EXIT_GOOD = 0, EXIT_USAGE = 100, EXIT_SYSTEM = 111 };
+
+static int
+fail(int status, const char *text)
+{
+    fprintf(stderr, "fcgi-server: error: %s\n", text);
+    return status;
+}
+
+/* --- the handlers, tried out in a process that may die ------------------------------------- */
+
+struct probe {
+    const struct config *config;
+    int result_fd;
+};
+
+static int
+run_probe(void *argument)
+{
+    struct probe *probe = argument;
+    char error[1024] = "";
+    int result = child_probe(probe->config, error, sizeof error);
+    if (result == -1 && write(probe->result_fd, error, strlen(error)) == -1)
+        return 1;
+    return result == 0 ? 0 : 1;
+}
+
+static int
+probe_handlers(const struct config *config)
+{
+    char error[1200];
+    char how[64];
+    int ends[2];
+    if (descriptors_pipe(ends, 2) == -1)
+        return fail(EXIT_SYSTEM, strerror(errno));
+    struct probe probe = {config, ends[1]};
+    pid_t pid = process_start(run_probe, &probe);
+    close(ends[1]);
+    if (pid == -1)
+        return fail(EXIT_SYSTEM, strerror(errno));
+    int status = process_wait(pid);
+    ssize_t length = read(ends[0], error, 1024);
+    close(ends[0]);
+    if (status == 0)
+        return EXIT_GOOD;
+    if (length > 0) {
+        error[length] = '\0';
+        return fail(EXIT_USAGE, error);
+    }
+    process_describe(status, how, sizeof how);
+    snprintf(error, sizeof error, "a process that loaded the handlers %s, while loading %s", how,
+             "one of them");
+    return fail(EXIT_USAGE, error);
+}
+
+/* --- what the command line asks for ---------------------------------------------------------- */
+
+/* Answers the questions that need no server. Returns true if there was one. */
+static bool
+answer(const struct config *config, int *status)
+{
+    *status = EXIT_GOOD;
+    if (config->help)
+        config_help();
+    else if (config->version)
+        puts("fcgi-server " VERSION);
+    else if (config->status != NULL)
+        *status = control_ask(config->status, config->status_format);
+    else if (config->dump)
+        config_dump(config);
+    else
+        return false;
+    return true;
+}
+
+static int
+test(const struct config *config)
+{
+    struct config_error error;
+    struct listener listener;
+    int status = probe_handlers(config);
+    if (status != EXIT_GOOD)
+        return status;
+    if (succession_is_check() && !succession_listens_already(config)) {
+        if (listener_open(&listener, config, &error) == -1)
+            return fail(EXIT_USAGE, error.text);
+        listener_close(&listener);
+    }
+    if (!succession_is_check())
+        puts("fcgi-server: the configuration is good");
+    return EXIT_GOOD;
+}
+
+/* Without a master: this process is the only child. */
+static int
+serve_alone(const struct config *config, struct listener *listener)
+{
+    struct board board;
+    if (board_open(&board, 1, -1) == -1)
+        return fail(EXIT_SYSTEM, strerror(errno));
+    atomic_store(&board.head->backlog, listener->backlog);
+    atomic_store(&board.head->max_children, 1);
+    struct heritage heritage = {
+        .config = config,
+        .board = &board,
+        .slot = board_take(&board),
+        .listen_fd = listener->fd,
+        .handover_fd = {-1, -1},
+        .life_fd = -1,
+        .notice_fd = -1,
+        .output_fd = -1,
+    };
+    int status = child_live(&heritage);
+    listener_close(listener);
+    return status == 1 ? EXIT_USAGE : status;
+}
+
+static int
+open_logs(const struct config *config)
+{
+    char error[600];
+    if (log_open(config->log, config->log_level) == -1) {
+        snprintf(error, sizeof error, "cannot open the log %s: %s", config->log, strerror(errno));
+        return fail(EXIT_SYSTEM, error);
+    }
+    if (access_log_open(config, error, sizeof error) == -1)
+        return fail(EXIT_SYSTEM, error);
+    return EXIT_GOOD;
+}
+
+/* The socket that a former image of this process has open, if its address is
+ * still wanted; else a new one. */
+static int
+open_listener(struct listener *listener, const struct config *config, const struct succession *left)
+{
+    struct config_error error;
+    const char *wanted = config->listen != NULL ? config->listen : "inherited";
+    bool same = left != NULL && strcmp(left->listen, wanted) == 0;
+    if (!same && listener_open(listener, config, &error) == 0)
+        return EXIT_GOOD;
+    if (left == NULL)
+        return fail(EXIT_USAGE, error.text);
+    if (!same)
+        log_error("%s; going on with %s", error.text, left->listen);
+    if (listener_adopt(listener, left->listen_fd, left->listen, left->created, config) == -1)
+        return fail(EXIT_SYSTEM, "the socket of the former master is no listening socket");
+    return EXIT_GOOD;
+}
+
+int
+main(int argc, char **argv)
+{
+    static struct config config;
+    struct config_error error;
+    struct listener listener;
+    int status;
+    title_init(argc, &argv);
+    signals_reset();
+    if (descriptors_secure() == -1)
+        return EXIT_SYSTEM;
+    struct succession *left = succession_read();
+    if (config_load(&config, argc, argv, &error) == -1)
+        return fail(EXIT_USAGE, error.text);
+    if (answer(&config, &status))
+        return status;
+    title_pool(config.pool);
+    if (privileges_check(&config, &error) == -1)
+        return fail(EXIT_USAGE, error.text);
+    if (config.test)
+        return test(&config);
+    if ((status = open_logs(&config)) != EXIT_GOOD ||
+        (status = open_listener(&listener, &config, left)) != EXIT_GOOD)
+        return status;
+    if (config.children == 0)
+        return serve_alone(&config, &listener);
+    privileges_raise_files();
+    if (left == NULL && (status = probe_handlers(&config)) != EXIT_GOOD) {
+        listener_close(&listener);
+        return status;
+    }
+    return master_run(&config, &listener, left, argv);
+}

@@ -1,0 +1,615 @@
+/* SPDX-License-Identifier: MIT */
+#include "master.h"
+#include "access_log.h"
+#include "children.h"
+#include "clock.h"
+#include "config.h"
+#include "control.h"
+#include "log.h"
+#include "master_state.h"
+#include "notify.h"
+#include "pm.h"
+#include "process.h"
+#include "reload.h"
+#include "respawn.h"
+#include "signals.h"
+#include "status.h"
+#include "succession.h"
+#include "title.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define PLACES_EXTRA   32 /* in the table, for children that end while others start */
+#define DEMAND_REST_MS 20 /* how often waiting work may wake the master */
+#define MEMORY_CHECKS  16 /* children whose memory is looked at in one second */
+
+/* --- counting ------------------------------------------------------------------------- */
+
+/* What is idle for the process manager: takes more work. */
+static bool
+takes_work(const struct child *child)
+{
+    uint32_t state = atomic_load_explicit(&child->slot->state, memory_order_relaxed);
+    return child->life == LIFE_SERVING && (state == BOARD_IDLE || state == BOARD_WAITING);
+}
+
+static struct child *
+longest_idle(struct master *master)
+{
+    struct child *longest = NULL;
+    int64_t since_ns = INT64_MAX;
+    for (uint32_t i = 0; i < master->children.capacity; i++) {
+        struct child *child = &master->children.table[i];
+        if (!children_current(&master->children, child) || !takes_work(child))
+            continue;
+        int64_t start_ns = atomic_load_explicit(&child->slot->state_since_ns, memory_order_relaxed);
+        if (start_ns < since_ns) {
+            since_ns = start_ns;
+            longest = child;
+        }
+    }
+    return longest;
+}
+
+static struct pm_view
+look(struct master *master)
+{
+    struct pm_view view = {.demand = master->demand};
+    for (uint32_t i = 0; i < master->children.capacity; i++) {
+        const struct child *child = &master->children.table[i];
+        if (!children_current(&master->children, child))
+            continue;
+        view.total++;
+        view.starting += child->life == LIFE_STARTING;
+        view.idle += takes_work(child);
+    }
+    return view;
+}
+
+/* --- sizing ------------------------------------------------------------------------------ */
+
+static void
+start_children(struct master *master, uint32_t wanted)
+{
+    int64_t now_ms = clock_ms();
+    uint32_t unproved = 0;
+    for (uint32_t i = 0; i < master->children.capacity; i++) {
+        const struct child *child = &master->children.table[i];
+        unproved += children_current(&master->children, child) &&
+                    child->started_ms >= master->respawn.wave_ms &&
+                    atomic_load(&child->slot->requests) == 0;
+    }
+    uint32_t allowed = respawn_allowed(&master->respawn, now_ms, wanted, unproved);
+    for (uint32_t i = 0; i < allowed; i++) {
+        if (children_start(&master->children) != NULL)
+            continue;
+        log_error("cannot start a child: %s; trying again in a second", strerror(errno));
+        master->respawn.not_before_ms = now_ms + 1000;
+        return;
+    }
+}
+
+static void
+retire_children(struct master *master, uint32_t count)
+{
+    for (; count > 0; count--) {
+        struct child *child = longest_idle(master);
+        for (uint32_t i = 0; child == NULL && i < master->children.capacity; i++) {
+            if (children_current(&master->children, &master->children.table[i]))
+                child = &master->children.table[i];
+        }
+        if (child == NULL)
+            return;
+        /* The last one has nobody to give its connections to. */
+        bool last = look(master).total == 1;
+        children_order(&master->children, child, last ? LIFE_CLOSING : LIFE_RETIRING);
+    }
+}
+
+static void
+adjust(struct master *master, bool tick)
+{
+    if (master->stage != STAGE_RUNNING)
+        return;
+    struct pm_view view = look(master);
+    struct child *idle = tick && master->limits.kind == PM_ONDEMAND ? longest_idle(master) : NULL;
+    view.tick = tick;
+    if (idle != NULL)
+        view.longest_idle_ms = (clock_ns() - atomic_load(&idle->slot->state_since_ns)) / 1000000;
+    if (!master->begun) { /* the first children, whatever the kind */
+        uint32_t initial = pm_initial(&master->limits);
+        if (view.total < initial)
+            start_children(master, initial - view.total);
+        return;
+    }
+    struct pm_plan plan = pm_decide(&master->limits, &view, &master->memory);
+    if (plan.at_limit) {
+        log_warn("all %u children are busy and work is waiting: children (max_children) may be "
+                 "too low",
+                 master->limits.max_children);
+        board_count(&master->board.head->max_children_reached);
+    }
+    if (plan.start > 0)
+        start_children(master, plan.start);
+    if (plan.retire > 0)
+        retire_children(master, plan.retire);
+}
+
+/* Once all the first children of this configuration serve. */
+static void
+check_begun(struct master *master)
+{
+    struct pm_view view = look(master);
+    if (master->begun || view.starting > 0 || view.total < pm_initial(&master->limits))
+        return;
+    master->begun = true;
+    children_order_old(&master->children, LIFE_RETIRING, UINT32_MAX);
+    notify_ready_fd(master->ready_fd);
+    master->ready_fd = -1;
+    notify_systemd("READY=1\nSTATUS=%u children serve %s", view.total, master->listener->name);
+    log_notice("ready: %u children serve %s", view.total, master->listener->name);
+    reload_retry(master);
+}
+
+/* --- children's news ------------------------------------------------------------------------ */
+
+static void
+on_notice(struct master *master)
+{
+    struct child_notice notice;
+    while (read(master->children.channels.notice[0], &notice, sizeof notice) ==
+           (ssize_t)sizeof notice) {
+        struct child *child = children_find(&master->children, notice.pid);
+        if (child == NULL)
+            continue;
+        if (notice.kind == NOTICE_READY && child->life == LIFE_STARTING) {
+            child->life = LIFE_SERVING;
+            if (!master->begun && children_current(&master->children, child))
+                children_order_old(&master->children, LIFE_RETIRING, 1);
+        } else if (notice.kind == NOTICE_RETIRING) {
+            if (child->life < LIFE_RETIRING)
+                board_count(&master->board.head->recycled);
+            children_order(&master->children, child, LIFE_RETIRING);
+        }
+    }
+    check_begun(master);
+}
+
+static void
+report_death(struct master *master, const struct child *child, int status)
+{
+    char how[64];
+    int64_t now_ms = clock_ms();
+    uint64_t requests = child->slot != NULL ? atomic_load(&child->slot->requests) : 0;
+    bool orderly = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    bool told = child->life >= LIFE_RETIRING;
+    process_describe(status, how, sizeof how);
+    if (orderly || (told && child->life >= LIFE_STOPPING))
+        log_info("child %d %s after %.3f s, %llu requests", (int)child->pid, how,
+                 (double)(now_ms - child->started_ms) / 1000, (unsigned long long)requests);
+    else
+        log_warn("child %d %s after %.3f s, %llu requests", (int)child->pid, how,
+                 (double)(now_ms - child->started_ms) / 1000, (unsigned long long)requests);
+    if (told || orderly || child->generation != master->children.generation)
+        return;
+    board_count(&master->board.head->restarts);
+    if (respawn_death(&master->respawn, now_ms, child->started_ms, requests > 0,
+                      master->limits.max_children) &&
+        master->respawn.level > 1)
+        log_warn("children die without having answered anything: waiting %lld ms before the next",
+                 (long long)(master->respawn.not_before_ms - now_ms));
+}
+
+static void
+on_deaths(struct master *master)
+{
+    int status;
+    pid_t pid;
+    while ((pid = process_reap(&status)) != 0) {
+        struct child *child = children_find(&master->children, pid);
+        if (child == NULL) {
+            reload_ended(master, pid, status);
+            continue;
+        }
+        report_death(master, child, status);
+        children_bury(&master->children, child);
+    }
+    adjust(master, false);
+}
+
+/* --- signals ------------------------------------------------------------------------------------
+ */
+
+static void
+stop(struct master *master, enum stage stage)
+{
+    static const char *const words[] = {
+        [STAGE_GRACEFUL] = "finishing what has arrived",
+        [STAGE_STOPPING] = "stopping, requests have stop_timeout to finish",
+        [STAGE_KILLING] = "stopping at once",
+    };
+    if (stage <= master->stage)
+        stage = STAGE_KILLING;
+    master->stage = stage;
+    log_notice("%s", words[stage]);
+    notify_systemd("STOPPING=1\nSTATUS=%s", words[stage]);
+    title_set("master, stopping");
+    master->children.no_deadline = stage == STAGE_GRACEFUL;
+    if (stage == STAGE_STOPPING) { /* after a graceful stop the clock starts now */
+        for (uint32_t i = 0; i < master->children.capacity; i++) {
+            struct child *child = &master->children.table[i];
+            if (child->life == LIFE_CLOSING)
+                child->deadline_ms = clock_ms() + (int64_t)master->config->stop_timeout_ms;
+        }
+    }
+    children_order_all(&master->children, stage == STAGE_KILLING ? LIFE_KILLED : LIFE_CLOSING);
+}
+
+static void
+on_stop(struct master *master, int number)
+{
+    stop(master, number == SIGQUIT ? STAGE_GRACEFUL : STAGE_STOPPING);
+}
+
+static void
+on_reload(struct master *master, int number)
+{
+    if (master->stage == STAGE_RUNNING)
+        reload_begin(master, number == SIGUSR2);
+}
+
+static void
+on_reopen(struct master *master, int number)
+{
+    if (log_reopen() == -1)
+        log_error("cannot open the log again: %s; going on with the old one", strerror(errno));
+    char error[512];
+    if (access_log_open(master->config, error, sizeof error) == -1)
+        log_error("%s; going on with the old one", error);
+    for (uint32_t i = 0; i < master->children.capacity; i++) {
+        if (master->children.table[i].life != LIFE_NONE)
+            kill(master->children.table[i].pid, number);
+    }
+    log_notice("logs opened again");
+}
+
+static void
+on_resize(struct master *master, int number)
+{
+    struct pm_limits *limits = &master->limits;
+    uint32_t most = master->children.capacity - PLACES_EXTRA;
+    if (number == SIGTTIN && limits->max_children < most)
+        limits->max_children++;
+    else if (number == SIGTTOU && limits->max_children > 1)
+        limits->max_children--;
+    atomic_store(&master->board.head->max_children, limits->max_children);
+    log_notice("at most %u children from now on (until the next reload)", limits->max_children);
+    adjust(master, false);
+}
+
+static void
+on_death_signal(struct master *master, int number)
+{
+    (void)number;
+    on_deaths(master);
+}
+
+static const struct {
+    int number;
+    void (*act)(struct master *master, int number);
+} reactions[] = {
+    {SIGCHLD, on_death_signal}, {SIGTERM, on_stop},   {SIGINT, on_stop},
+    {SIGQUIT, on_stop},         {SIGHUP, on_reload},  {SIGUSR2, on_reload},
+    {SIGUSR1, on_reopen},       {SIGTTIN, on_resize}, {SIGTTOU, on_resize},
+};
+
+#define REACTION_COUNT (sizeof reactions / sizeof *reactions)
+
+static void
+on_signals(struct master *master)
+{
+    int number;
+    while ((number = signals_read(master->signal_fd)) != 0) {
+        if (number != SIGCHLD)
+            log_info("received SIG%s", signals_name(number));
+        for (size_t i = 0; i < REACTION_COUNT; i++) {
+            if (reactions[i].number == number)
+                reactions[i].act(master, number);
+        }
+    }
+}
+
+/* --- every second
+ * ---------------------------------------------------------------------------------- */
+
+static void
+check_memory(struct master *master)
+{
+    struct children *children = &master->children;
+    if (master->config->memory_limit == 0)
+        return;
+    for (uint32_t checks = 0; checks < MEMORY_CHECKS && checks < children->capacity; checks++) {
+        struct child *child = &children->table[master->memory_turn++ % children->capacity];
+        if (!children_current(children, child) || child->life != LIFE_SERVING)
+            continue;
+        long kib = process_private_kib(child->pid);
+        if (kib < 0 || (uint64_t)kib * 1024 <= master->config->memory_limit)
+            continue;
+        log_notice("child %d uses %ld KiB of private memory: it is replaced (memory_limit)",
+                   (int)child->pid, kib);
+        board_count(&master->board.head->recycled);
+        children_order(children, child, LIFE_RETIRING);
+    }
+}
+
+static void
+take_samples(struct master *master)
+{
+    struct board_head *head = master->board.head;
+    int64_t now_ms = clock_ms();
+    uint32_t active = 0;
+    for (uint32_t i = 0; i < master->children.capacity; i++) {
+        const struct child *child = &master->children.table[i];
+        if (!children_current(&master->children, child) || child->life != LIFE_SERVING)
+            continue;
+        active += atomic_load(&child->slot->in_flight) > 0;
+        respawn_proof(&master->respawn, now_ms, child->started_ms,
+                      atomic_load(&child->slot->requests) > 0);
+    }
+    int64_t queue = listener_queue(master->listener->fd);
+    if (queue > 0 && (uint64_t)queue > atomic_load(&head->max_listen_queue))
+        atomic_store(&head->max_listen_queue, (uint64_t)queue);
+    if (active > atomic_load(&head->max_active))
+        atomic_store(&head->max_active, active);
+}
+
+static void
+on_tick(struct master *master)
+{
+    take_samples(master);
+    check_memory(master);
+    adjust(master, true);
+    if (notify_watchdog_ms() > 0)
+        notify_systemd("WATCHDOG=1");
+}
+
+/* --- waiting work (dynamic, ondemand)
+ * -------------------------------------------------------------- */
+
+static void
+watch_demand(struct master *master, int operation)
+{
+    const int fds[] = {master->listener->fd, master->children.channels.handover[0]};
+    for (size_t i = 0; master->limits.kind != PM_STATIC && i < 2; i++) {
+        struct epoll_event event = {.events = EPOLLIN | EPOLLONESHOT, .data.u64 = EVENT_DEMAND};
+        epoll_ctl(master->epoll_fd, operation, fds[i], &event);
+    }
+}
+
+static void
+on_demand(struct master *master)
+{
+    master->demand = true;
+    adjust(master, false);
+    master->demand = false;
+    master->rearm_ms = clock_ms() + DEMAND_REST_MS;
+}
+
+/* --- the loop
+ * --------------------------------------------------------------------------------------- */
+
+static void
+dispatch(struct master *master, uint64_t event)
+{
+    switch (event & EVENT_KIND) {
+    case EVENT_SIGNAL:
+        on_signals(master);
+        break;
+    case EVENT_NOTICE:
+        on_notice(master);
+        break;
+    case EVENT_OUTPUT:
+        children_output(&master->children, (uint32_t)event);
+        break;
+    case EVENT_CHECK:
+        reload_output(master);
+        break;
+    case EVENT_CONTROL:
+        control_event(&master->control, (uint32_t)event);
+        break;
+    case EVENT_DEMAND:
+        on_demand(master);
+        break;
+    }
+}
+
+/* What is due by the clock; returns how long to sleep. */
+static int
+on_time(struct master *master)
+{
+    int64_t now_ms = clock_ms();
+    int64_t next_ms = children_ladder(&master->children, now_ms);
+    if (now_ms >= master->tick_ms) {
+        on_tick(master);
+        master->tick_ms = now_ms + PM_TICK_MS;
+    }
+    if (master->rearm_ms != 0 && now_ms >= master->rearm_ms) {
+        watch_demand(master, EPOLL_CTL_MOD);
+        master->rearm_ms = 0;
+    }
+    if (master->respawn.not_before_ms != 0 && now_ms >= master->respawn.not_before_ms) {
+        master->respawn.not_before_ms = 0;
+        adjust(master, false);
+    }
+    const int64_t dates[] = {master->tick_ms, master->rearm_ms, master->respawn.not_before_ms,
+                             control_deadline_ms(&master->control)};
+    for (size_t i = 0; i < sizeof dates / sizeof *dates; i++) {
+        if (dates[i] != 0 && dates[i] < next_ms)
+            next_ms = dates[i];
+    }
+    control_expire(&master->control, now_ms);
+    return next_ms <= now_ms ? 0 : (int)(next_ms - now_ms);
+}
+
+static void
+loop(struct master *master)
+{
+    struct epoll_event events[64];
+    while (master->stage == STAGE_RUNNING || children_count(&master->children) > 0) {
+        int count = epoll_wait(master->epoll_fd, events, 64, on_time(master));
+        for (int i = 0; i < count; i++)
+            dispatch(master, events[i].data.u64);
+    }
+}
+
+/* --- begin and end
+ * ------------------------------------------------------------------------------------ */
+
+static int
+watch(struct master *master, int fd, uint64_t data)
+{
+    struct epoll_event event = {.events = EPOLLIN, .data.u64 = data};
+    return epoll_ctl(master->epoll_fd, EPOLL_CTL_ADD, fd, &event);
+}
+
+static int
+open_descriptors(struct master *master, const struct succession *left)
+{
+    int numbers[REACTION_COUNT];
+    for (size_t i = 0; i < REACTION_COUNT; i++)
+        numbers[i] = reactions[i].number;
+    if (left != NULL)
+        master->children.channels = left->channels;
+    else if (channels_open(&master->children.channels) == -1)
+        return -1;
+    master->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    master->signal_fd = signals_open(numbers, REACTION_COUNT);
+    if (master->epoll_fd == -1 || master->signal_fd == -1)
+        return -1;
+    return watch(master, master->signal_fd, EVENT_SIGNAL) == -1 ||
+                   watch(master, master->children.channels.notice[0], EVENT_NOTICE) == -1
+               ? -1
+               : 0;
+}
+
+static int
+open_table(struct master *master, const struct succession *left)
+{
+    struct children *children = &master->children;
+    uint32_t capacity = 2 * (uint32_t)master->config->children + PLACES_EXTRA;
+    if (board_open(&master->board, capacity, left != NULL ? left->board_fd : -1) == -1)
+        return -1;
+    if (left != NULL && master->board.fd != left->board_fd)
+        close(left->board_fd);
+    capacity += left != NULL ? left->child_count : 0;
+    children->table = calloc(capacity, sizeof *children->table);
+    if (children->table == NULL)
+        return -1;
+    children->config = master->config;
+    children->board = &master->board;
+    children->listen_fd = master->listener->fd;
+    children->epoll_fd = master->epoll_fd;
+    children->event_base = EVENT_OUTPUT;
+    children->capacity = capacity;
+    return 0;
+}
+
+/* Takes the children of the former image: they end as new ones get ready. */
+static void
+adopt_children(struct master *master, const struct succession *left)
+{
+    struct children *children = &master->children;
+    if (left == NULL)
+        return;
+    children->generation = left->generation + 1;
+    for (uint32_t i = 0; i < left->child_count; i++) {
+        const struct succession_child *child = &left->child[i];
+        uint32_t slot = master->board.fd == left->board_fd ? child->slot : UINT32_MAX;
+        children_adopt(children, child->pid, child->generation, child->output_fd, slot,
+                       child->started_ms);
+    }
+    if (left->pid_file[0] != '\0' &&
+        (master->config->pid_file == NULL || strcmp(left->pid_file, master->config->pid_file) != 0))
+        unlink(left->pid_file);
+    board_count(&master->board.head->reloads);
+}
+
+static void
+fill_head(struct master *master)
+{
+    struct board_head *head = master->board.head;
+    atomic_store(&head->master_pid, getpid());
+    atomic_store(&head->generation, master->children.generation);
+    atomic_store(&head->pm, master->config->pm);
+    atomic_store(&head->max_children, master->limits.max_children);
+    atomic_store(&head->backlog, master->listener->backlog);
+}
+
+static int
+write_pid_file(const char *path)
+{
+    char fresh[4096];
+    if (path == NULL)
+        return 0;
+    snprintf(fresh, sizeof fresh, "%s.new", path);
+    FILE *file = fopen(fresh, "we");
+    if (file == NULL)
+        return -1;
+    fprintf(file, "%d\n", (int)getpid());
+    if (fclose(file) != 0 || rename(fresh, path) == -1) {
+        unlink(fresh);
+        return -1;
+    }
+    return 0;
+}
+
+static int
+failed(const char *what)
+{
+    log_error("%s: %s", what, strerror(errno));
+    return 111;
+}
+
+int
+master_run(const struct config *config, struct listener *listener, struct succession *left,
+           char **argv)
+{
+    struct master master = {
+        .config = config,
+        .listener = listener,
+        .argv = argv,
+        .ready_fd = left == NULL ? config->ready_fd : -1,
+        .limits = {config->pm, (uint32_t)config->children, config->start_servers, config->min_spare,
+                   config->max_spare, config->spawn_rate, (int64_t)config->idle_timeout_ms},
+        .check = {.output = {.fd = -1}, .config_fd = -1},
+    };
+    if (open_descriptors(&master, left) == -1 || open_table(&master, left) == -1)
+        return failed("cannot begin");
+    adopt_children(&master, left);
+    fill_head(&master);
+    status_setup(config, &master.board, listener->fd);
+    char error[512];
+    if (control_open(&master.control, config, master.epoll_fd, EVENT_CONTROL, error,
+                     sizeof error) == -1)
+        log_error("%s; going on without", error);
+    if (write_pid_file(config->pid_file) == -1)
+        log_error("cannot write the pid file %s: %s", config->pid_file, strerror(errno));
+    watch_demand(&master, EPOLL_CTL_ADD);
+    title_set("master");
+    adjust(&master, false);
+    check_begun(&master);
+    loop(&master);
+    control_close(&master.control);
+    if (config->pid_file != NULL)
+        unlink(config->pid_file);
+    listener_close(listener);
+    log_notice("stopped");
+    return 0;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * process.h - the only place that forks and waits.
+ */
+#ifndef PROCESS_H
+#define PROCESS_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+/* Runs <run> with <argument> in a new process, which ends with its result as exit
+ * status. Returns the pid, or -1 with errno. */
+pid_t process_start(int (*run)(void *argument), void *argument);
+
+/* The next child that has ended, and its wait status in <status>; 0 if there is
+ * none (now, or at all). */
+pid_t process_reap(int *status);
+
+/* Waits for <pid>. Returns its wait status, -1 if it is no child. */
+int process_wait(pid_t pid);
+
+/* "exited with status 1", "was killed by SIGSEGV (core dumped)". */
+void process_describe(int status, char *text, size_t size);
+
+/* Kibibytes of memory that only <pid> uses; -1 if unknown. */
+long process_private_kib(pid_t pid);
+
+#endif

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+#include "reload.h"
+#include "clock.h"
+#include "config.h"
+#include "config_file.h"
+#include "descriptors.h"
+#include "log.h"
+#include "master_state.h"
+#include "notify.h"
+#include "process.h"
+#include "succession.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const char *
+program(bool upgrade)
+{
+    return upgrade ? succession_program() : "/proc/self/exe";
+}
+
+static void
+drop_config(struct master *master)
+{
+    if (master->check.config_fd != -1)
+        close(master->check.config_fd);
+    master->check.config_fd = -1;
+}
+
+void
+reload_begin(struct master *master, bool upgrade)
+{
+    struct master_check *check = &master->check;
+    int output[2];
+    /* While the last reload still starts its children, another would pile up. */
+    if (check->pid != 0 || !master->begun) {
+        check->again = true;
+        check->again_upgrade |= upgrade;
+        return;
+    }
+    if (descriptors_pipe(output, 1) == -1) {
+        log_error("cannot reload: %s", strerror(errno));
+        return;
+    }
+    check->upgrade = upgrade;
+    check->config_fd =
+        master->config->file != NULL ? config_file_snapshot(master->config->file) : -1;
+    check->pid = succession_check(program(upgrade), master->argv, master->config, output[1],
+                                  check->config_fd);
+    int reason = errno;
+    close(output[1]);
+    if (check->pid == -1) {
+        log_error("cannot reload: %s", strerror(reason));
+        close(output[0]);
+        drop_config(master);
+        check->pid = 0;
+        return;
+    }
+    check->output.fd = output[0];
+    struct epoll_event event = {.events = EPOLLIN, .data.u64 = EVENT_CHECK};
+    epoll_ctl(master->epoll_fd, EPOLL_CTL_ADD, output[0], &event);
+    notify_systemd("RELOADING=1\nMONOTONIC_USEC=%lld", (long long)(clock_ns() / 1000));
+}
+
+void
+reload_output(struct master *master)
+{
+    struct master_check *check = &master->check;
+    if (check->output.fd != -1 && output_read(&check->output, check->pid, 1) == -1)
+        output_close(&check->output, check->pid, 1);
+}
+
+static void
+become_successor(struct master *master)
+{
+    bool upgrade = master->check.upgrade;
+    log_notice("%s: the check went well, starting new children", upgrade ? "upgrade" : "reload");
+    control_close(&master->control);
+    succession_exec(program(upgrade), master->argv, master->config, master->listener,
+                    &master->children, master->check.config_fd);
+    log_error("cannot reload: %s: %s; going on as before", program(upgrade), strerror(errno));
+}
+
+void
+reload_ended(struct master *master, pid_t pid, int status)
+{
+    struct master_check *check = &master->check;
+    char how[64];
+    if (pid != check->pid)
+        return;
+    output_close(&check->output, check->pid, 1);
+    check->pid = 0;
+    if (master->stage == STAGE_RUNNING && WIFEXITED(status) && WEXITSTATUS(status) == 0) {
+        become_successor(master);
+    } else if (master->stage == STAGE_RUNNING) {
+        process_describe(status, how, sizeof how);
+        log_error("reload refused: the check %s, see above; going on with the old configuration",
+                  how);
+        notify_systemd("READY=1\nSTATUS=reload refused, see the log");
+    }
+    drop_config(master);
+    reload_retry(master);
+}
+
+void
+reload_retry(struct master *master)
+{
+    struct master_check *check = &master->check;
+    if (!check->again || check->pid != 0 || !master->begun || master->stage != STAGE_RUNNING)
+        return;
+    bool upgrade = check->again_upgrade;
+    check->again = check->again_upgrade = false;
+    reload_begin(master, upgrade);
+}

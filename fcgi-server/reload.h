@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * reload.h - HUP and USR2: checks the new configuration, handlers and (USR2) binary
+ * in a process of their own, then turns into them; see succession.h. A failed check
+ * leaves everything as it was and says why. One at a time: a signal that comes
+ * meanwhile is remembered.
+ */
+#ifndef RELOAD_H
+#define RELOAD_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct master;
+
+/* Starts the check. */
+void reload_begin(struct master *master, bool upgrade);
+
+/* The check has printed something. */
+void reload_output(struct master *master);
+
+/* <pid>, which is no child of the pool, has ended. If that was a good check, the
+ * program is replaced and this does not return. */
+void reload_ended(struct master *master, pid_t pid, int status);
+
+/* A reload that was asked for at a bad moment begins now if it can. */
+void reload_retry(struct master *master);
+
+#endif

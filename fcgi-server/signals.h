@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * signals.h - a signal is an event like any other: read from a descriptor, in the
+ * order of the event loop. Nothing is inherited: whatever the starter had blocked
+ * or ignored is undone first.
+ */
+#ifndef SIGNALS_H
+#define SIGNALS_H
+
+#include <stddef.h>
+
+/* Sets every disposition to its default but SIGPIPE (ignored), blocks the signals
+ * that the server understands and no others. For the start of a process, and for
+ * the start of a child. */
+void signals_reset(void);
+
+/* Before another program is run: everything as a program expects it. */
+void signals_restore(void);
+
+/* A non-blocking, close-on-exec descriptor that is readable when one of the
+ * <count> signals is pending. Returns it, or -1 with errno. */
+int signals_open(const int *numbers, size_t count);
+
+/* The next pending signal of <fd>; 0 if there is none (or it cannot be read). */
+int signals_read(int fd);
+
+/* "TERM"; "?" for one that the server does not know. */
+const char *signals_name(int number);
+
+#endif
