@@ -1,1 +1,207 @@
-return { render = function() return "" end }
+-- report.html: one file, nothing fetched, readable on a phone, on paper, in light and in dark.
+
+local format = require("bench.suite.format")
+local live = require("bench.suite.live")
+local parts = require("bench.suite.report_parts")
+local plots = require("bench.suite.plots")
+local story = require("bench.suite.story")
+local style = require("bench.suite.report_style")
+local svg = require("bench.suite.svg")
+
+local html = {}
+local escape = svg.escape
+
+-- Folded tables are opened for the printer: paper cannot be clicked.
+local SCRIPT = "addEventListener('beforeprint',function(){document.querySelectorAll('details').forEach(function(d){d.open=true})})"
+
+local function each_part(record, kind)
+    local list = {}
+    for _, document in ipairs(record.documents) do
+        for _, part in ipairs(document.parts) do
+            if part.kind == kind then
+                list[#list + 1] = part
+            end
+        end
+    end
+    return list
+end
+
+-- What the tiles at the top count.
+local function totals(record)
+    local t = { claims = {}, judged = {}, stacks = 0, missing = 0, requests = 0, failed = 0 }
+    local seen, absent = {}, {}
+    for _, part in ipairs(each_part(record, "comparison")) do
+        for _, claim in ipairs(part.claims) do
+            t.claims[#t.claims + 1] = claim
+            t.judged[claim.judgement] = (t.judged[claim.judgement] or 0) + 1
+        end
+        for _, arm in ipairs(part.arms) do
+            if arm.summary then
+                seen[arm.stack or arm.url] = true
+                t.requests = t.requests + (arm.summary.requests.ok or 0)
+                t.failed = t.failed + (arm.summary.requests.failed or 0)
+            else
+                absent[arm.stack or arm.url] = true
+            end
+        end
+    end
+    for name in pairs(seen) do
+        t.stacks = t.stacks + 1
+        absent[name] = nil
+    end
+    for _ in pairs(absent) do
+        t.missing = t.missing + 1
+    end
+    return t
+end
+
+local function tile(value, text)
+    return ("<div class=tile><b>%s</b><span>%s</span></div>"):format(escape(value), escape(text))
+end
+
+local function tiles(record, t)
+    local judged = t.judged
+    return "<div class=tiles>" .. tile(tostring(judged.reproduced or 0), "claims reproduced")
+        .. tile(tostring(judged.reversed or 0), "reversed")
+        .. tile(tostring(judged.equal or 0), "no difference shown")
+        .. tile(tostring(judged.artefact or 0), "artefacts of the measurement")
+        .. tile(tostring(t.stacks), t.missing > 0 and ("stacks measured, %d not"):format(t.missing) or "stacks measured")
+        .. tile(format.number(t.requests), "verified answers, " .. format.number(t.failed) .. " failed") .. "</div>"
+end
+
+local function top(record, t)
+    local machine = record.machine
+    local state = record.complete and "Complete"
+        or "Incomplete" .. (record.interrupted and " (interrupted by " .. record.interrupted .. ")" or "")
+    local links = {}
+    for _, document in ipairs(record.documents) do
+        links[#links + 1] = ('<a href="#%s">%s%s</a>'):format(escape(document.name), escape(document.name),
+            document.year and " (" .. document.year .. ")" or "")
+    end
+    links[#links + 1] = '<a href="#machine">Machine</a><a href="#method">How to read this</a>'
+    local notes = {}
+    for i, mark in ipairs(record.marks) do
+        notes[i] = '<p class="note">' .. escape(mark) .. "</p>"
+    end
+    if record.failure then
+        notes[#notes + 1] = '<p class="note">The run ended early: ' .. escape(record.failure) .. "</p>"
+    end
+    return "<header class=top><p class=meta>" .. escape(("%s run of %s, profile %s, %s"):format(state,
+        record.started:gsub("T", " "):gsub("Z", " UTC"), record.profile, record.elapsed_s and live.clock(record.elapsed_s) .. " min" or ""))
+        .. "</p><h1>Published web benchmarks, measured again</h1>"
+        .. "<p class=lead>Every page was verified before it was measured, the stacks took turns in random order, and only correct answers count. "
+        .. escape(("%s, %d processors, %s."):format(machine.cpu or "Unknown processor", machine.cpus, machine.system or machine.kernel)) .. "</p>"
+        .. table.concat(notes) .. "<nav>" .. table.concat(links) .. "</nav>" .. tiles(record, t) .. "</header>"
+end
+
+local function overview(record, t)
+    if #t.claims == 0 then
+        return ""
+    end
+    local rows = {}
+    for _, document in ipairs(record.documents) do
+        for _, part in ipairs(document.parts) do
+            for _, claim in ipairs(part.claims or {}) do
+                local pair = claim.pair or {}
+                rows[#rows + 1] = { { html = ('<a href="#%s">%s</a>'):format(escape(part.name), escape(document.name)) }, part.title,
+                    claim.faster .. " > " .. claim.slower, format.ratio(claim.published_ratio), format.ratio(pair.ratio),
+                    format.interval(pair.low, pair.high), parts.chip(claim.judgement, claim.judgement_text) }
+            end
+        end
+    end
+    return "<article><header><h3>What holds of the published claims</h3><p class=load>Each row: how many times as fast the published winner was then, "
+        .. "and is here.</p></header><div class='figures one'>" .. parts.figure("Then and now", plots.claims(t.claims)) .. "</div>"
+        .. parts.details("The same as a table", parts.table({ "Document", "Comparison", "Claim", ">then", ">now", ">95 % interval",
+            "Judgement" }, rows)) .. "</article>"
+end
+
+local RENDER = { comparison = parts.comparison, programs = parts.programs, experiment = parts.experiment }
+
+local function document_section(document, record)
+    story.effects(document)
+    local lines = {}
+    for _, line in ipairs(story.lines(document)) do
+        lines[#lines + 1] = ("<dt>%s</dt><dd>%s</dd>"):format(escape(line.head), parts.prose(line.text))
+    end
+    local out = { ('<section class="document" id="%s"><p class=year>%s</p><h2>%s</h2><dl class=story>%s</dl>'):format(escape(document.name),
+        escape(document.year or ""), escape(document.title), table.concat(lines)) }
+    local background = {}
+    for _, entry in ipairs({ { "Then", document.setting }, { "Today", document.today } }) do
+        if entry[2] then
+            background[#background + 1] = ("<h4>%s</h4><p>%s</p>"):format(entry[1], parts.prose(entry[2]))
+        end
+    end
+    if #background > 0 then
+        out[#out + 1] = parts.details("The set-up then and today", table.concat(background))
+    end
+    for _, part in ipairs(document.parts) do
+        out[#out + 1] = RENDER[part.kind](part, record)
+    end
+    for _, effect in ipairs(document.effects or {}) do
+        out[#out + 1] = '<p class="note">' .. escape(effect.text) .. "</p>"
+    end
+    return table.concat(out) .. "</section>"
+end
+
+local function machine_section(record)
+    local machine = record.machine
+    local rows = {}
+    local function add(name, value)
+        if value ~= nil then
+            rows[#rows + 1] = { name, tostring(value) }
+        end
+    end
+    add("processor", machine.cpu)
+    add("processors used", machine.cpus)
+    add("virtual machine", machine.virtualised and "yes" or "no")
+    add("memory", machine.memory_mib and format.bytes(machine.memory_mib * 1048576))
+    add("system", machine.system)
+    add("kernel", machine.kernel)
+    add("load average before", machine.load_average)
+    add("commit", machine.commit)
+    add("command", record.command)
+    add("seed of the random order", record.seed and ("%d"):format(record.seed))
+    for _, source in ipairs({ machine.versions, machine.settings }) do
+        local names = {}
+        for name in pairs(source) do
+            names[#names + 1] = name
+        end
+        table.sort(names)
+        for _, name in ipairs(names) do
+            add(name, source[name])
+        end
+    end
+    return '<section class="document" id="machine"><h2>Machine and versions</h2><article>' .. parts.table({ "", "" }, rows) .. "</article></section>"
+end
+
+local METHOD = [[
+<section class="document" id="method"><h2>How to read this</h2><article>
+<p><b>Rates are correct answers per second.</b> An answer with another status, length or content than the verified page is a failure and never throughput.</p>
+<p><b>Rounds.</b> All stacks of a comparison are up at once. Each round measures each stack once, in random order, so that whatever the machine does meanwhile
+falls on all alike. One stack is measured twice in every round: the spread between these equals is the noise floor.</p>
+<p><b>Winners.</b> Two stacks are compared by the ratios of their rounds. A winner is named only when the 95 % interval of the ratio excludes 1 and the gain
+exceeds the noise floor; otherwise the answer is &ldquo;no difference shown&rdquo;.</p>
+<p><b>Published figures</b> are one run each on the author's machine: compare ratios, not rates. A published figure whose listing shows errors counted as answers
+is called an artefact, whatever is measured here.</p>
+<p><b>Client and servers share this machine's processors.</b> Processor time per answer says what a stack costs; the rate also contains the client's share.
+The bound is processors divided by the processor time of server and client per answer, or children divided by the waiting time, whichever is lower.
+Little's X R / c compares rate times response time with the number of clients: 1.00 means that every client was waiting for an answer all the time.</p>
+<p><b>Closed loop.</b> Each client waits for its answer before it asks again, as ab and siege do. Response times at saturation therefore describe the queue, not the page.</p>
+</article></section>]]
+
+--- The page as text.
+function html.render(record)
+    local t = totals(record)
+    local out = { '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">'
+        .. '<meta name="color-scheme" content="light dark"><link rel="icon" href="data:,"><title>Published web benchmarks, measured again</title><style>', style,
+        "</style></head><body>", top(record, t), "<main>", overview(record, t) }
+    for _, document in ipairs(record.documents) do
+        out[#out + 1] = document_section(document, record)
+    end
+    out[#out + 1] = machine_section(record) .. METHOD
+    out[#out + 1] = "</main><footer>" .. escape(record.schema) .. "; rendered from results.json beside this file. "
+        .. "Render again: <code>bench/bench report FOLDER</code></footer><script>" .. SCRIPT .. "</script></body></html>\n"
+    return table.concat(out)
+end
+
+return html
