@@ -10,6 +10,7 @@ local judge = require("bench.suite.judge")
 local machine = require("bench.suite.machine")
 local measure = require("bench.suite.measure")
 local plan = require("bench.suite.plan")
+local sample = require("bench.suite.sample")
 local stack = require("bench.suite.stack")
 local statistics = require("bench.suite.statistics")
 
@@ -42,14 +43,14 @@ local function foreign(planned)
         commands = {}, configs = {}, foreign = true }
 end
 
-local function stack_options(planned, session, number)
+local function stack_options(planned, session)
     local options = {}
     for key, value in pairs(planned.options) do
         options[key] = value
     end
     options.variant = planned.variant
-    options.dir = ("%s/%d"):format(session.scratch, number)
-    files.make_folder(options.dir)
+    session.folders = session.folders + 1 -- each stack has a fresh one
+    options.dir = ("%s/%d"):format(session.scratch, session.folders)
     return options
 end
 
@@ -68,7 +69,7 @@ local function describe(arm, handle)
 end
 
 --- Brings up the stack of one planned arm. Returns the arm's record and, when it runs, its handle.
-function comparison.bring_up(planned, session, number)
+function comparison.bring_up(planned, session)
     local arm = {
         key = planned.key, label = planned.label, stack = planned.stack, url = planned.url, variant = planned.variant,
         options = planned.options, published = planned.published, reference = planned.reference, slots = {}, state = "failed",
@@ -90,7 +91,7 @@ function comparison.bring_up(planned, session, number)
     if planned.url then
         handle, reason = guarded(foreign, planned)
     else
-        handle, reason = guarded(stack.up, planned.stack, stack_options(planned, session, number))
+        handle, reason = guarded(stack.up, planned.stack, stack_options(planned, session))
     end
     if not handle then
         arm.reason = tostring(reason)
@@ -201,7 +202,6 @@ local function rounds(step, running, session, record)
             local arm = item.entry.arm
             arm.slots[#arm.slots].position = position
             session.live:advance(slot_plan_s)
-            session.planned_done_s = session.planned_done_s + slot_plan_s
         end
         record.rounds = round
     end
@@ -284,9 +284,9 @@ end
 
 local function start_all(step, session, record)
     local running = {}
-    for number, planned in ipairs(step.arms) do
+    for _, planned in ipairs(step.arms) do
         session.live:status(("%s  %s  starting %s"):format(step.document.name, step.comparison.name, planned.key))
-        local arm, handle = comparison.bring_up(planned, session, number)
+        local arm, handle = comparison.bring_up(planned, session)
         record.arms[#record.arms + 1] = arm
         if handle then
             session.handles[#session.handles + 1] = handle
@@ -305,10 +305,28 @@ function comparison.stop_all(session)
         for _, handle in ipairs(session.handles) do
             if not handle.foreign then
                 pcall(stack.down, handle)
+                files.remove_tree(handle.folder)
             end
         end
         session.handles = {}
     end)
+end
+
+-- Percentiles over all slots of each arm, from their merged histograms; and memory at the end.
+local function merge_latencies(running, session)
+    for _, entry in ipairs(running) do
+        local paths = {}
+        for _, slot in ipairs(entry.arm.slots) do
+            paths[#paths + 1] = not slot.twin and slot._raw or nil
+        end
+        if #paths > 0 then
+            entry.arm.merged = measure.merge(session.client, paths, session.scratch)
+        end
+        entry.arm.memory = {}
+        for name, group in pairs(sample.take(entry.handle.groups, { memory = true }).groups) do
+            entry.arm.memory[name] = { pss_kib = group.pss_kib, rss_kib = group.rss_kib, processes = group.count }
+        end
+    end
 end
 
 -- One line for each arm of a finished comparison.
@@ -316,8 +334,11 @@ local function print_summary(record, session)
     for _, arm in ipairs(record.arms) do
         local summary = arm.summary
         if summary then
-            session.live:line(("  %-30s %9.0f/s  p50 %8.2f ms  p99 %8.2f ms  %5.0f us CPU/request%s"):format(arm.key,
-                summary.ok_per_s.median, (summary.response_us.p50 or 0) / 1000, (summary.response_us.p99 or 0) / 1000,
+            local function ms(us)
+                return us and ("%.2f ms"):format(us / 1000) or "n/a"
+            end
+            session.live:line(("  %-30s %9.0f/s  p50 %10s  p99 %10s  %5.0f us CPU/request%s"):format(arm.key,
+                summary.ok_per_s.median, ms(summary.response_us.p50), ms(summary.response_us.p99),
                 summary.server_cpu_us_per_request or 0,
                 summary.failed_share > 0 and ("  %.1f %% failed"):format(summary.failed_share * 100) or ""))
         end
@@ -330,7 +351,7 @@ local function print_summary(record, session)
 end
 
 --- Carries out <step> and fills <record> as it goes (so that an interrupt keeps what there is).
--- session: root, client, scratch, live, random, cpus, handles, planned_done_s.
+-- session: root, client, scratch, live, random, cpus, handles, folders.
 function comparison.run(step, session, records)
     local record = new_record(step)
     records[#records + 1] = record
@@ -341,6 +362,7 @@ function comparison.run(step, session, records)
             warm_up(step, entry.arm, entry.handle, session)
         end
         rounds(step, running, session, record)
+        merge_latencies(running, session)
         for _, entry in ipairs(running) do
             entry.arm.state = "measured"
             comparison.gather_evidence(entry.arm, entry.handle, step.comparison.load.wait_s)

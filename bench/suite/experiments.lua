@@ -3,7 +3,6 @@
 
 local classify = require("bench.suite.classify")
 local comparison = require("bench.suite.comparison")
-local files = require("bench.suite.files")
 local interrupt = require("bench.suite.interrupt")
 local measure = require("bench.suite.measure")
 local process = require("bench.suite.process")
@@ -175,16 +174,10 @@ local function trial_path(trial, handle)
     return trial.path or handle.pages[trial.page]
 end
 
-local function carry_out(trial, session, number)
+local function carry_out(trial, session)
     local result = { label = trial.label, stack = trial.stack, options = trial.options, slots = {}, variant = trial.options.variant }
-    local options, scratch = {}, ("%s/e%d"):format(session.scratch, number)
-    for key, value in pairs(trial.options) do
-        options[key] = value
-    end
-    options.dir = scratch
-    files.make_folder(scratch)
-    local arm, handle = comparison.bring_up({ key = trial.label, label = trial.label, stack = trial.stack, options = options,
-        variant = options.variant }, session, number)
+    local arm, handle = comparison.bring_up({ key = trial.label, label = trial.label, stack = trial.stack, options = trial.options,
+        variant = trial.options.variant }, session)
     if not handle then
         result.reason = arm.reason
         return result
@@ -226,7 +219,7 @@ function experiments.run(step, session, records)
     session.live:heading(("%s: %s"):format(step.document.name, entry.title))
     local ok, failure = pcall(function()
         for number, trial in ipairs(entry.trials) do
-            local result = carry_out(trial, session, number)
+            local result = carry_out(trial, session)
             record.trials[number] = result
             if result.reason then
                 session.live:line(("  %s: %s"):format(trial.label, result.reason))

@@ -63,7 +63,7 @@ function format.percent(fraction)
     return ("%.3g %%"):format(fraction * 100)
 end
 
---- Bytes: "512 B", "67.8 kB", "1.2 MB".
+--- Bytes: "512 B", "67.8 kB", "1.2 MB", "25.3 GB".
 function format.bytes(value)
     if not value then
         return DASH
@@ -72,7 +72,10 @@ function format.bytes(value)
     elseif value < 1e6 then
         return ("%.3g kB"):format(value / 1000)
     end
-    return ("%.3g MB"):format(value / 1e6)
+    if value < 1e9 then
+        return ("%.3g MB"):format(value / 1e6)
+    end
+    return ("%.3g GB"):format(value / 1e9)
 end
 
 --- The interval of a ratio: "2.51 to 2.88".
@@ -85,7 +88,8 @@ function format.spread(estimate)
     if not estimate or not estimate.low or not estimate.mean or estimate.mean <= 0 then
         return ""
     end
-    return ("\194\177 %.2g %%"):format((estimate.high - estimate.low) / 2 / estimate.mean * 100)
+    local half = (estimate.high - estimate.low) / 2 / estimate.mean * 100
+    return (half < 9.95 and "\194\177 %.1f %%" or "\194\177 %.0f %%"):format(half)
 end
 
 --- Failures by kind: "12 status, 3 time-out"; empty for none.

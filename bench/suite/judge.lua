@@ -92,7 +92,7 @@ local function marks(summary, slots)
         mark("the client doubts %d of %d slots: %s", invalid, #slots, table.concat(reasons, "; "))
     end
     if foreign > 0 then
-        mark("other programs used the processors in %d of %d slots", foreign, #slots)
+        mark("other programs used the processors in some slots")
     end
     for _, index in ipairs(statistics.outliers(summary.ok_per_s.values)) do
         mark("round %d is an outlier (%.0f/s)", index, summary.ok_per_s.values[index])
@@ -104,7 +104,8 @@ end
 -- {slots, ok_per_s = {median, mean, low, high, values}, requests, failures, status (sums),
 -- failed_share, response_us, service_us, connect_us (medians of the rounds), server_cpu_us_per_request, client_cpu_us_per_request,
 -- groups, bytes_per_answer, answers_per_s, marks}.
-function judge.summary(slots)
+-- <merged>: percentiles over all slots, from merged histograms; without it the medians of the rounds.
+function judge.summary(slots, merged)
     local good = collect(slots, function(slot)
         return slot.client and slot
     end)
@@ -128,12 +129,12 @@ function judge.summary(slots)
     local answered = (summary.requests.ok or 0) + (summary.requests.failed or 0)
     summary.failed_share = answered > 0 and summary.requests.failed / answered or 0
     for _, kind in ipairs({ "response_us", "service_us", "connect_us" }) do
-        summary[kind] = {}
+        summary[kind] = merged and merged[kind] or {}
         for _, name in ipairs(LATENCIES) do
             local values = collect(good, function(slot)
                 return (slot.client[kind] or {})[name]
             end)
-            summary[kind][name] = name == "max" and #values > 0 and math.max(unpack(values))
+            summary[kind][name] = summary[kind][name] or name == "max" and #values > 0 and math.max(unpack(values))
                 or name == "min" and #values > 0 and math.min(unpack(values)) or statistics.median(values)
         end
     end
@@ -296,7 +297,7 @@ end
 function judge.comparison(record, cpus)
     local documented, measured = {}, {}
     for _, arm in ipairs(record.arms) do
-        arm.summary = judge.summary(judge.slots_of(arm))
+        arm.summary = judge.summary(judge.slots_of(arm), arm.merged)
         if arm.variant == "documented" then
             documented[arm.label] = arm
         end

@@ -2,6 +2,7 @@
 -- groups did meanwhile. Also the check of a page before it is measured.
 
 local cjson = require("cjson")
+local files = require("bench.suite.files")
 local http = require("bench.suite.http")
 local process = require("bench.suite.process")
 local proc = require("bench.suite.proc")
@@ -93,15 +94,15 @@ local function count_pids(groups)
     return count
 end
 
--- Time series of a slot from the sampler's records: for each interval its end in seconds since the
--- slot began, and for each group the processors it kept busy.
+-- Time series of a slot from the sampler's records: each interval from_s to at_s, in seconds since
+-- the load began, and for each group the processors it kept busy.
 local function series(records, began_s)
     local list = {}
     for i = 2, #records do
         local a, b = records[i - 1], records[i]
         local span = b.monotonic_s - a.monotonic_s
         if span > 0.02 then
-            local point = { at_s = b.at_s - began_s, cpu = {} }
+            local point = { from_s = a.at_s - began_s, at_s = b.at_s - began_s, cpu = {} }
             for name, group in pairs(b.groups) do
                 local before = a.groups[name]
                 point.cpu[name] = before and math.max(0, group.cpu_s - before.cpu_s) / span or 0
@@ -138,13 +139,56 @@ local function resources(difference, ok, records, began_s)
     }
 end
 
+local LATENCIES = { "response_us", "service_us", "connect_us", "first_byte_us" }
+
+-- The full spectrum from the text of an .hgrm file: {quantile, us} where the share of slower answers
+-- has fallen by another tenth of a decade, as far as ten samples lie beyond.
+local function spectrum(text)
+    local list, last, total = {}, -1, tonumber(text:match("Total count%s*=%s*(%d+)") or 0)
+    for value, quantile in text:gmatch("\n%s*([%d.]+)%s+([%d.]+)%s+%d+%s+[%d.]+") do
+        local q = tonumber(quantile)
+        local nines = -math.log10(1 - math.min(q, 0.9999999))
+        if q < 1 and nines - last >= 0.1 and total * (1 - q) >= 10 then
+            list[#list + 1] = { quantile = q, us = tonumber(value) * 1000 }
+            last = nines
+        end
+    end
+    return list
+end
+
+--- Merges the results in the files <paths> exactly (histograms, not averages): {response_us,
+-- service_us, connect_us, first_byte_us, spectrum = list of {quantile, us}}; nil when that fails.
+function measure.merge(client, paths, scratch)
+    local hgrm = scratch .. "/merged.hgrm"
+    local run = process.run({ client, "merge", "-f", "json", "--hgrm", hgrm, unpack(paths) }, { timeout_s = 20 })
+    local result = measure.parse(run.out)
+    if not result then
+        return nil
+    end
+    local merged = { spectrum = spectrum(files.read(hgrm) or "") }
+    for _, name in ipairs(LATENCIES) do
+        merged[name] = result[name]
+    end
+    return merged
+end
+
+local raw_count = 0
+
+-- Keeps the client's output in a file for merge and drops its histograms from <result>.
+local function keep_raw(slot, result, text, scratch)
+    raw_count = raw_count + 1
+    slot._raw = ("%s/slot-%d.json"):format(scratch, raw_count)
+    files.write(slot._raw, text)
+    result.histograms = nil
+end
+
 local function load_average()
     return tonumber((proc.read("/proc/loadavg") or ""):match("^(%S+)"))
 end
 
 --- Measures one slot. <handle> is a running stack (url, groups, fcgi), <load> as for
 -- measure.arguments. options: client (path), scratch (folder), tick. Returns the slot:
--- {started_s (UTC), load_before, elapsed_s, ok_per_s, client = the client's result, resources,
+-- {started_s (UTC, when the load began), load_before, elapsed_s, ok_per_s, client = the client's result, resources,
 -- tcp_ext, argv} or {error}. An interrupt passes through.
 function measure.slot(handle, path, load, options)
     local argv = measure.arguments(options.client, handle.url .. path, load)
@@ -177,6 +221,8 @@ function measure.slot(handle, path, load, options)
     slot.elapsed_s = result.elapsed_s
     slot.ok_per_s = result.ok_per_s
     slot.client = result
+    slot.started_s = result.started_at_unix_s or slot.started_s
+    keep_raw(slot, result, run.out, options.scratch)
     slot.resources = resources(difference, result.requests.ok, records, slot.started_s)
     slot.tcp_ext = difference.tcp_ext
     return slot

@@ -106,19 +106,6 @@ local function cpu_parts(arm)
     return list
 end
 
-local LEGEND = { { "front", "front" }, { "application", "application" }, { "behind", "behind it" }, { "client", "load client" } }
-
-local function legend(drawing, used, y)
-    local x = LEFT
-    for _, entry in ipairs(LEGEND) do
-        if used[entry[1]] then
-            drawing:rect(x, y - 9, 10, 10, "bar " .. entry[1], nil, 2)
-            drawing:text(x + 15, y, entry[2], "tick")
-            x = x + 30 + #entry[2] * 7
-        end
-    end
-end
-
 --- Processor time per correct answer, by process group, the load client's beside it.
 function plots.cpu(part)
     local arms, rows, high = measured(part), {}, 0
@@ -136,8 +123,8 @@ function plots.cpu(part)
         return nil
     end
     local base = TOP + #rows * ROW
-    local drawing = svg.new(WIDTH, base + AXIS + 20, "Processor time per request: " .. part.title)
-    local ticks, used = svg.ticks(high), {}
+    local drawing = svg.new(WIDTH, base + AXIS, "Processor time per request: " .. part.title)
+    local ticks = svg.ticks(high)
     local scale = svg.linear(0, ticks[#ticks], LEFT, WIDTH - RIGHT)
     axis(drawing, ticks, scale, base, short, "processor time per correct answer, \194\181s")
     for i, row in ipairs(rows) do
@@ -148,10 +135,9 @@ function plots.cpu(part)
             local from, to = scale(sum), scale(sum + piece.us)
             drawing:rect(from, y + 19, to - from - 1, BAR, "bar " .. piece.class, ("%s, %s: %s"):format(row.arm.key, piece.name,
                 format.us(piece.us)))
-            sum, used[piece.class] = sum + piece.us, true
+            sum = sum + piece.us
         end
     end
-    legend(drawing, used, base + AXIS + 12)
     return drawing:render()
 end
 
@@ -169,49 +155,49 @@ local function claim_range(claims)
     return low, high
 end
 
+local function claim_row(drawing, entry, y, scale)
+    local claim, pair = entry.claim, entry.claim.pair or {}
+    drawing:text(LEFT, y + 14, entry.context, "context halo")
+    drawing:text(LEFT, y + 31, ("%s > %s"):format(claim.faster, claim.slower), "label halo")
+    drawing:text(WIDTH - RIGHT, y + 31, claim.judgement_text, "value halo judged-" .. claim.judgement, "end")
+    drawing:line(LEFT, y + 46, WIDTH - RIGHT, y + 46, "lane")
+    if pair.ratio then
+        local hint = ("measured %s, 95 %% interval %s"):format(format.ratio(pair.ratio), format.interval(pair.low, pair.high))
+        if pair.low then
+            drawing:line(scale(pair.low), y + 46, scale(pair.high), y + 46, "interval today-" .. claim.today, hint)
+        end
+        drawing:circle(scale(pair.ratio), y + 46, 5.5, "dot today-" .. claim.today, hint)
+    end
+    if claim.published_ratio then
+        diamond(drawing, scale(claim.published_ratio), y + 46, 6, claim.judgement == "artefact" and "then artefact" or "then",
+            "published " .. format.ratio(claim.published_ratio))
+    end
+end
+
 --- All judged claims on one logarithmic axis: the published ratio (diamond) and the measured one
--- (dot with its interval). Right of 1 the published winner leads.
-function plots.claims(claims)
-    if #claims == 0 then
+-- (dot with its interval). Right of 1 the published winner leads. <entries>: list of {claim, context}.
+function plots.claims(entries)
+    if #entries == 0 then
         return nil
     end
-    local row, base = 44, TOP + 8 + #claims * 44
-    local drawing = svg.new(WIDTH, base + AXIS + 20, "Published and measured ratios of all claims")
+    local row, claims = 62, {}
+    for i, entry in ipairs(entries) do
+        claims[i] = entry.claim
+    end
+    local base = TOP + #entries * row
+    local drawing = svg.new(WIDTH, base + AXIS, "Published and measured ratios of all claims")
     local low, high = claim_range(claims)
     local scale = svg.log(low, high, LEFT + 6, WIDTH - RIGHT - 6)
     for _, tick in ipairs({ 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100 }) do
         if tick >= low and tick <= high then
-            drawing:line(scale(tick), TOP, scale(tick), base, tick == 1 and "one" or "grid")
+            drawing:line(scale(tick), TOP, scale(tick), base, tick == 1 and "unity" or "grid")
             drawing:text(scale(tick), base + 15, ("%g\195\151"):format(tick), "tick", "middle")
         end
     end
     drawing:text(WIDTH / 2, base + 34, "rate of the published winner / rate of the other (logarithmic)", "axis-title", "middle")
-    for i, claim in ipairs(claims) do
-        local y, pair = TOP + 8 + (i - 1) * row, claim.pair or {}
-        drawing:text(LEFT, y + 12, ("%s > %s"):format(claim.faster, claim.slower), "label")
-        drawing:text(WIDTH - RIGHT, y + 12, claim.judgement_text, "value judged-" .. claim.judgement, "end")
-        drawing:line(LEFT, y + 27, WIDTH - RIGHT, y + 27, "lane")
-        if pair.ratio then
-            local hint = ("measured %s, 95 %% interval %s"):format(format.ratio(pair.ratio), format.interval(pair.low, pair.high))
-            if pair.low then
-                drawing:line(scale(pair.low), y + 27, scale(pair.high), y + 27, "interval today-" .. claim.today, hint)
-            end
-            drawing:circle(scale(pair.ratio), y + 27, 5.5, "dot today-" .. claim.today, hint)
-        end
-        if claim.published_ratio then
-            diamond(drawing, scale(claim.published_ratio), y + 27, 6, claim.judgement == "artefact" and "then artefact" or "then",
-                "published " .. format.ratio(claim.published_ratio))
-        end
+    for i, entry in ipairs(entries) do
+        claim_row(drawing, entry, TOP + (i - 1) * row, scale)
     end
-    local y = base + AXIS + 12
-    diamond(drawing, LEFT + 6, y - 4, 5, "then")
-    drawing:text(LEFT + 17, y, "published", "tick")
-    drawing:circle(LEFT + 100, y - 4, 5, "dot today-reproduced")
-    drawing:text(LEFT + 111, y, "measured, same winner", "tick")
-    drawing:circle(LEFT + 260, y - 4, 5, "dot today-reversed")
-    drawing:text(LEFT + 271, y, "other winner", "tick")
-    drawing:circle(LEFT + 365, y - 4, 5, "dot today-equal")
-    drawing:text(LEFT + 376, y, "no difference", "tick")
     return drawing:render()
 end
 

@@ -8,6 +8,8 @@ local plots = {}
 
 local WIDTH = 520
 local PERCENTILES = { { "p50", 0.5 }, { "p75", 0.75 }, { "p90", 0.9 }, { "p95", 0.95 }, { "p99", 0.99 }, { "p999", 0.999 } }
+-- Where the axis has its ticks, and where it ends.
+local TICKS, LAST_QUANTILE = { 0, 0.5, 0.9, 0.99, 0.999 }, 0.9995
 
 local function measured(part)
     local list = {}
@@ -24,15 +26,27 @@ local function nines(quantile)
     return -math.log10(1 - quantile)
 end
 
+-- The arm's spectrum: the merged histogram's points, else the percentiles of the summary.
+local function spectrum_of(arm)
+    local fine = (arm.merged or {}).spectrum
+    if fine and #fine > 1 then
+        return fine
+    end
+    local list = {}
+    for _, entry in ipairs(PERCENTILES) do
+        list[#list + 1] = { quantile = entry[2], us = arm.summary.response_us[entry[1]] }
+    end
+    return list
+end
+
 local function spectrum_lines(arms)
     local lines, low, high = {}, math.huge, 0
     for i, arm in ipairs(arms) do
         local points = {}
-        for _, entry in ipairs(PERCENTILES) do
-            local us = arm.summary.response_us[entry[1]]
-            if us and us > 0 then
-                points[#points + 1] = { quantile = entry[2], us = us, name = entry[1] }
-                low, high = math.min(low, us), math.max(high, us)
+        for _, point in ipairs(spectrum_of(arm)) do
+            if point.us and point.us > 0 and point.quantile <= LAST_QUANTILE then
+                points[#points + 1] = point
+                low, high = math.min(low, point.us), math.max(high, point.us)
             end
         end
         if #points > 1 then
@@ -47,11 +61,11 @@ local function spectrum_axes(drawing, box, x, y, ticks)
         drawing:line(box.left, y(tick), box.right, y(tick), "grid")
         drawing:text(box.left - 6, y(tick) + 4, format.us(tick), "tick", "end")
     end
-    for _, entry in ipairs(PERCENTILES) do
-        local at = x(nines(entry[2]))
+    for _, quantile in ipairs(TICKS) do
+        local at = x(nines(quantile))
         drawing:line(at, box.top, at, box.bottom, "grid")
-        if entry[1] ~= "p95" and entry[1] ~= "p75" then
-            drawing:text(at, box.bottom + 15, ("%g %%"):format(entry[2] * 100), "tick", "middle")
+        if quantile > 0 then
+            drawing:text(at, box.bottom + 15, ("%g %%"):format(quantile * 100), "tick", "middle")
         end
     end
     drawing:text((box.left + box.right) / 2, box.bottom + 34, "share of answers that were at least as quick", "axis-title", "middle")
@@ -66,7 +80,7 @@ function plots.latency(part)
     local box = { left = 62, right = WIDTH - 150, top = 14, bottom = math.max(260, 20 + #lines * 17) }
     local drawing = svg.new(WIDTH, box.bottom + 44, "Response times by percentile: " .. part.title)
     local ticks = svg.log_ticks(low, high)
-    local x = svg.linear(nines(0.5), nines(0.999), box.left, box.right)
+    local x = svg.linear(0, nines(LAST_QUANTILE), box.left, box.right)
     local y = svg.log(ticks[1], ticks[#ticks], box.bottom, box.top)
     spectrum_axes(drawing, box, x, y, ticks)
     local labels = {}
@@ -78,7 +92,7 @@ function plots.latency(part)
         local class = "line " .. line.class .. (line.arm.variant == "tuned" and not line.arm.reference and " dashed" or "")
         drawing:path(points, class, line.arm.key)
         for i, point in ipairs(line.points) do
-            drawing:circle(points[i][1], points[i][2], 2.5, "point " .. line.class, ("%s, %g %%: %s"):format(line.arm.key,
+            drawing:circle(points[i][1], points[i][2], 2, "point " .. line.class, ("%s, %g %%: %s"):format(line.arm.key,
                 point.quantile * 100, format.us(point.us)))
         end
         labels[#labels + 1] = { y = points[#points][2], x = points[#points][1], line = line }
@@ -130,12 +144,13 @@ local function draw_slot(drawing, slot, names, x, lane, cpus)
     local points = (slot.resources or {}).series or {}
     for upto = #names, 1, -1 do
         local outline = {}
-        local before = from
         for _, point in ipairs(points) do
-            local value = math.min(cpus, stacked(point, names, upto))
-            outline[#outline + 1] = { x(before), y(value) }
-            before = from + point.at_s
-            outline[#outline + 1] = { x(before), y(value) }
+            local begin, finish = math.max(from, from + point.from_s), math.min(to, from + point.at_s)
+            if finish > begin then
+                local value = y(math.min(cpus, stacked(point, names, upto)))
+                outline[#outline + 1] = { x(begin), value }
+                outline[#outline + 1] = { x(finish), value }
+            end
         end
         drawing:area(outline, lane.top + lane.height, ("use s%d"):format((upto - 1) % 8 + 1))
     end

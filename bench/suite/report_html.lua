@@ -32,7 +32,7 @@ local function totals(record)
     local seen, absent = {}, {}
     for _, part in ipairs(each_part(record, "comparison")) do
         for _, claim in ipairs(part.claims) do
-            t.claims[#t.claims + 1] = claim
+            t.claims[#t.claims + 1] = { claim = claim, context = part.title }
             t.judged[claim.judgement] = (t.judged[claim.judgement] or 0) + 1
         end
         for _, arm in ipairs(part.arms) do
@@ -111,6 +111,8 @@ local function overview(record, t)
     end
     return "<article><header><h3>What holds of the published claims</h3><p class=load>Each row: how many times as fast the published winner was then, "
         .. "and is here.</p></header><div class='figures one'>" .. parts.figure("Then and now", plots.claims(t.claims)) .. "</div>"
+        .. parts.key({ { "then", "var(--card)", "published" }, { "round", "var(--good)", "measured: same winner" },
+            { "round", "var(--bad)", "measured: other winner" }, { "round", "var(--faint)", "measured: no difference shown" } })
         .. parts.details("The same as a table", parts.table({ "Document", "Comparison", "Claim", ">then", ">now", ">95 % interval",
             "Judgement" }, rows)) .. "</article>"
 end

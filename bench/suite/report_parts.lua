@@ -41,9 +41,18 @@ function parts.details(summary, content)
     return ("<details><summary>%s</summary><div>%s</div></details>"):format(escape(summary), content)
 end
 
---- A figure with its caption, or nothing when there is no drawing.
-function parts.figure(caption, drawing)
-    return drawing and ("<figure><figcaption>%s</figcaption>%s</figure>"):format(escape(caption), drawing) or ""
+--- A figure with its caption and key, or nothing when there is no drawing.
+function parts.figure(caption, drawing, key)
+    return drawing and ("<figure><figcaption>%s</figcaption>%s%s</figure>"):format(escape(caption), drawing, key or "") or ""
+end
+
+--- The key of a figure: list of {class, colour, text}.
+function parts.key(entries)
+    local items = {}
+    for i, entry in ipairs(entries) do
+        items[i] = ('<li><i class="%s" style="background:%s"></i>%s</li>'):format(entry[1], entry[2], escape(entry[3]))
+    end
+    return '<ul class="key">' .. table.concat(items) .. "</ul>"
 end
 
 --- A judgement as a coloured chip.
@@ -191,7 +200,25 @@ local function setup_text(part)
     return table.concat(out)
 end
 
--- Notes of all arms: marks, causes with evidence, tuning.
+-- Notes of all arms, equal texts joined: {text, arms = list of keys}.
+local function grouped_marks(part)
+    local list, by_text = {}, {}
+    for _, arm in ipairs(part.arms) do
+        for _, mark in ipairs((arm.summary or {}).marks or {}) do
+            local entry = by_text[mark]
+            if not entry then
+                entry = { text = mark, arms = {} }
+                by_text[mark], list[#list + 1] = entry, entry
+            end
+            entry.arms[#entry.arms + 1] = arm.key
+        end
+    end
+    return list
+end
+
+local UNREMARKABLE = { queueing = true, client_aborted = true, client_saturated = true }
+
+-- What a reader must know beside the figures: tuning, missing stacks, marks, causes, noise.
 local function notes(part)
     local items = {}
     local function add(text)
@@ -201,22 +228,26 @@ local function notes(part)
         add("Tuning: " .. pair.text .. ".")
     end
     for _, arm in ipairs(part.arms) do
-        if arm.state == "missing" or (not arm.summary and arm.reason) then
+        if not arm.summary and arm.reason then
             add(("%s: %s (%s)."):format(arm.key, arm.state, tostring(arm.reason)))
         end
-        for _, mark in ipairs((arm.summary or {}).marks or {}) do
-            add(("%s: %s."):format(arm.key, mark))
-        end
         for _, cause in ipairs(arm.causes or {}) do
-            if cause.cause ~= "queueing" and cause.cause ~= "client_aborted" then
+            if not UNREMARKABLE[cause.cause] then
                 add(("%s: %s. Evidence: %s."):format(arm.key, cause.title, cause.evidence))
             end
         end
+    end
+    for _, entry in ipairs(grouped_marks(part)) do
+        add(("%s (%s)."):format(entry.text, table.concat(entry.arms, ", ")))
     end
     add(("Noise floor from the A/A pair (%s against itself): %s. A smaller gain is not called one."):format(part.noise.arm or "-",
         format.percent(part.noise.floor)))
     return '<ul class="findings">' .. table.concat(items) .. "</ul>"
 end
+
+local RATE_KEY = parts.key({ { "", "var(--s1)", "as documented" }, { "", "var(--s2)", "tuned" }, { "", "var(--ref)", "reference" } })
+local CPU_KEY = parts.key({ { "", "var(--s1)", "front" }, { "", "var(--s8)", "application" }, { "", "var(--s5)", "behind it" },
+    { "", "var(--ref)", "load client" } })
 
 --- One comparison.
 function parts.comparison(part, record)
@@ -226,13 +257,11 @@ function parts.comparison(part, record)
         out[#out + 1] = "<p>" .. parts.prose(part.about) .. "</p>"
     end
     out[#out + 1] = '<div class="figures">'
-        .. parts.figure("Correct answers per second", plots.rates(part))
-        .. parts.figure("What an answer costs", plots.cpu(part))
+        .. parts.figure("Correct answers per second", plots.rates(part), RATE_KEY)
+        .. parts.figure("What an answer costs", plots.cpu(part), CPU_KEY)
         .. parts.figure("How long answers take", plots_time.latency(part))
         .. parts.figure("Who used the processors, when", plots_time.timeline(part, record.machine.cpus))
         .. "</div>"
-    out[#out + 1] = '<ul class="key"><li><i style="background:var(--s1)"></i>as documented</li>'
-        .. '<li><i style="background:var(--s2)"></i>tuned</li><li><i style="background:var(--ref)"></i>reference</li></ul>'
     out[#out + 1] = "<div style='margin-top:18px'>" .. claims_table(part) .. "</div>"
     out[#out + 1] = "<div style='margin-top:14px'>" .. notes(part) .. "</div>"
     out[#out + 1] = parts.details("Numbers: rates, latencies, resources, every slot", "<h4>Rates</h4>" .. rates_rows(part)

@@ -61,10 +61,12 @@ details>div{margin-top:12px}
 pre{background:var(--page);border:1px solid var(--rule);border-radius:8px;padding:12px 14px;font:12.5px/1.5 ui-monospace,"SF Mono",Menlo,Consolas,monospace;overflow-x:auto;margin:6px 0 14px;max-height:420px}
 code{font:.9em ui-monospace,"SF Mono",Menlo,Consolas,monospace;overflow-wrap:anywhere}
 footer{margin-top:72px;padding-top:20px;padding-bottom:56px;color:var(--faint);font-size:14px}
-.grid{stroke:var(--grid);stroke-width:1}.lane{stroke:var(--rule);stroke-width:1}.one{stroke:var(--ink);stroke-width:1.5}
+.grid{stroke:var(--grid);stroke-width:1}.lane{stroke:var(--rule);stroke-width:1}.unity{stroke:var(--ink);stroke-width:1.5}
 .tick{font-size:12px;fill:var(--faint);font-variant-numeric:tabular-nums}
 .axis-title{font-size:12.5px;fill:var(--soft)}
 .label{font-size:13.5px;font-weight:550;fill:var(--ink)}
+.halo{paint-order:stroke;stroke:var(--card);stroke-width:5px;stroke-linejoin:round}
+.context{font-size:12.5px;fill:var(--faint)}
 .value{font-size:13px;fill:var(--soft);font-variant-numeric:tabular-nums}
 .end-label{font-size:12.5px;fill:var(--ink)}
 .bar.documented{fill:var(--s1)}.bar.tuned{fill:var(--s2)}.bar.reference{fill:var(--ref)}
@@ -84,7 +86,7 @@ footer{margin-top:72px;padding-top:20px;padding-bottom:56px;color:var(--faint);f
 .interval.today-reproduced,.interval.today-reversed,.interval.today-equal{stroke:var(--t)}
 .judged-reproduced{fill:var(--good)}.judged-reversed{fill:var(--bad)}.judged-artefact{fill:var(--warn)}
 .key{display:flex;flex-wrap:wrap;gap:4px 18px;font-size:13px;color:var(--soft);margin:8px 0 0;padding:0;list-style:none}
-.key i{display:inline-block;width:10px;height:10px;border-radius:2px;margin-right:6px}
+.key i{display:inline-block;width:10px;height:10px;border-radius:2px;margin-right:6px}.key i.round{border-radius:50%}.key i.then{border-radius:0;transform:rotate(45deg) scale(.85);border:1.75px solid var(--ink);background:var(--card)}
 @media (max-width:820px){.figures{grid-template-columns:minmax(0,1fr)}}
 @media (max-width:560px){main,header.top,footer{padding-left:16px;padding-right:16px}header.top{padding-top:32px}
 article{padding:18px 16px;margin-left:-6px;margin-right:-6px}.story{grid-template-columns:1fr;gap:2px 0}.story dd{margin-bottom:10px}

@@ -104,7 +104,7 @@ function run.all(options)
     record.seed = options.seed
     local session = {
         root = options.root, client = options.client, scratch = options.scratch, folder = folder, cpus = record.machine.cpus,
-        live = live.new(the_plan.seconds, options.plain), random = math.random, handles = {}, planned_done_s = 0,
+        live = live.new(the_plan.seconds, options.plain), random = math.random, handles = {}, folders = 0,
     }
     if options.on_folder then
         options.on_folder(folder)
