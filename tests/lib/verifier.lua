@@ -1,0 +1,158 @@
+-- SPDX-License-Identifier: MIT
+--
+-- verifier.lua - a slow but suspicious client: processes that ask for pages over kept
+-- HTTP connections, compare every byte, and write each failure with its time to a file.
+--
+--   verifier.start{port = p, pages = {{path, body}...}, processes = 4, file = path}
+--     pages: body is the text wanted, or a function(path) -> path, body for random ones;
+--     a third field is the text of a POST
+--   -> v: v:stop() -> {ok =, failures = {{time =, page =, what =, idempotent = bool}...}, wrong = n}
+--   Times are process.now(). "what": "connect", "cut", "status N", "body".
+
+local fcgi = require("fcgi")
+local process = require("process")
+local unistd = require("posix.unistd")
+
+local verifier = {}
+local instance = {}
+instance.__index = instance
+
+local function read_answer(c, seconds)
+    local data, limit = "", process.now() + seconds
+    while true do
+        local head, head_end = data:match("^(.-\r\n)\r\n()")
+        if head then
+            local status = tonumber(head:match("^HTTP/1%.%d (%d+)"))
+            local length = tonumber(head:lower():match("\ncontent%-length:%s*(%d+)"))
+            if head:lower():find("transfer%-encoding:%s*chunked") then
+                local body, rest = "", data:sub(head_end)
+                while true do
+                    local size, at = rest:match("^(%x+)\r\n()")
+                    size = size and tonumber(size, 16)
+                    if not size or #rest < at + size + 1 then
+                        break
+                    end
+                    body = body .. rest:sub(at, at + size - 1)
+                    rest = rest:sub(at + size + 2)
+                    if size == 0 then
+                        return status, body
+                    end
+                end
+            elseif length and #data - head_end + 1 >= length then
+                return status, data:sub(head_end, head_end + length - 1), head:lower():find("connection: close") ~= nil
+            end
+        end
+        local more = c:receive(limit - process.now())
+        if not more or more == "" then
+            return nil, more == nil and "no answer in time" or #data > 0 and "cut" or "closed"
+        end
+        data = data .. more
+    end
+end
+
+local function ask(state, path, posted)
+    local fresh = not state.c
+    if fresh then
+        state.c = fcgi.connect("127.0.0.1:" .. state.port)
+        if not state.c then
+            return nil, "connect"
+        end
+    end
+    local request = (posted and "POST " or "GET ") .. path .. " HTTP/1.1\r\nHost: localhost\r\n"
+        .. (posted and "Content-Length: " .. #posted .. "\r\n" or "") .. "\r\n" .. (posted or "")
+    local sent = state.c:send(request)
+    local status, body, last
+    if sent then
+        status, body, last = read_answer(state.c, 20)
+    end
+    if not status or last then
+        state.c:close()
+        state.c = nil
+    end
+    if not status and (not sent or body == "closed") and not fresh then
+        return ask(state, path, posted) -- the front end closed a kept connection, as it may
+    end
+    return status, body
+end
+
+local function work(options, seed)
+    math.randomseed(seed)
+    local state = { port = options.port }
+    local file = assert(io.open(options.file, "a"))
+    file:setvbuf("no")
+    local parent, ok = unistd.getppid(), 0
+    while unistd.getppid() == parent and not process.read_file(options.file .. ".stop") do
+        local page = options.pages[math.random(#options.pages)]
+        local path, wanted, posted = page[1], page[2], page[3]
+        if type(wanted) == "function" then
+            path, wanted = wanted(path)
+        end
+        local start = process.now()
+        local status, body = ask(state, path, posted)
+        if status == 200 and body == wanted then
+            ok = ok + 1
+        else
+            local what = not status and (body or "cut") or status ~= 200 and "status " .. status or "body"
+            file:write(("fail\t%.3f\t%.3f\t%s\t%s\t%s\n"):format(start, process.now(), path, what:gsub("%s", " "),
+                posted and "once" or "again"))
+            process.pause(0.02)
+        end
+        if ok % 100 == 0 then
+            file:write("")
+        end
+        process.pause(options.pause or 0.002)
+    end
+    file:write("ok\t" .. ok .. "\n")
+    file:close()
+end
+
+function verifier.start(options)
+    os.remove(options.file)
+    os.remove(options.file .. ".stop")
+    local pids = {}
+    for index = 1, options.processes or 4 do
+        io.stdout:flush()
+        local pid = assert(unistd.fork())
+        if pid == 0 then
+            local signal = require("posix.signal")
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            local good, message = xpcall(function()
+                work(options, index * 7919)
+            end, debug.traceback)
+            if not good then
+                io.stderr:write(tostring(message), "\n")
+            end
+            unistd._exit(good and 0 or 1)
+        end
+        process.spawned[pid] = "verifier"
+        pids[index] = pid
+    end
+    return setmetatable({ pids = pids, file = options.file }, instance)
+end
+
+function instance:stop()
+    process.write_file(self.file .. ".stop", "")
+    local ended = true
+    for _, pid in ipairs(self.pids) do
+        local how, code = process.wait(pid, 30)
+        ended = ended and how == "exited" and code == 0
+    end
+    local result = { ok = 0, failures = {}, wrong = 0, ended = ended }
+    for line in (process.read_file(self.file) or ""):gmatch("[^\n]+") do
+        local count = line:match("^ok\t(%d+)")
+        if count then
+            result.ok = result.ok + tonumber(count)
+        else
+            local from, to, path, what, kind = line:match("^fail\t(%S+)\t(%S+)\t(%S+)\t([^\t]+)\t(%S+)")
+            if from then
+                result.failures[#result.failures + 1] = {
+                    from = tonumber(from), to = tonumber(to), page = path, what = what, idempotent = kind == "again",
+                }
+                result.wrong = result.wrong + (what == "body" and 1 or 0)
+            end
+        end
+    end
+    return result
+end
+
+return verifier
