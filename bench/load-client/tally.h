@@ -45,7 +45,7 @@ enum event {
     EVENT_APP_STATUS,      /* FastCGI answers with an exit status other than 0 */
     EVENT_STDERR_BYTES,    /* FastCGI error output */
     EVENT_ANSWERED_EARLY,  /* answers complete before the request was sent in full */
-    EVENT_NEVER_SERVED,    /* connections in flight at the end that never got a byte */
+    EVENT_NEVER_SERVED,    /* connections that got no byte in half of the run or more */
     EVENT_QUEUED,          /* open loop: requests that waited for a free connection */
     EVENT_UNSENT,          /* open loop: requests due at the end that were not sent */
     EVENT_WARMUP,          /* requests completed or failed that began in the warm-up */

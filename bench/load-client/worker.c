@@ -274,7 +274,8 @@ count_rest(struct worker *w)
             counter_add(&t->in_flight, 1);
             counter_add(&t->busy_ns, w->end_ns - c->begun_ns);
         }
-        if (c->state == STATE_ACTIVE && !c->seen_byte)
+        uint64_t waited = w->end_ns - c->connect_ns, whole = w->end_ns - w->run->measure_ns;
+        if (c->state == STATE_ACTIVE && !c->seen_byte && waited > whole / 2)
             tally_event(t, EVENT_NEVER_SERVED);
         connection_close(w, c, has_request);
     }
