@@ -237,15 +237,12 @@ open_handlers(void)
     return 0;
 }
 
-#pragma weak engine_event /* a build without it falls back to the other */
-
 static int
 choose_engine(void)
 {
-    const struct engine *const engines[] = {&engine_event, &engine_libfcgi};
-    self.engine = &engine_libfcgi;
+    static const struct engine *const engines[] = {&engine_event, &engine_libfcgi};
     for (size_t i = 0; i < sizeof engines / sizeof *engines; i++) {
-        if (engines[i] != NULL && strcmp(engines[i]->name, self.heritage->config->engine) == 0)
+        if (strcmp(engines[i]->name, self.heritage->config->engine) == 0)
             self.engine = engines[i];
     }
     return self.engine != NULL ? 0 : -1;

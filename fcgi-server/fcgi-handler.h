@@ -41,6 +41,11 @@ enum fh_result {
     FH_WAIT = 3,      /* fh_wait() was called: resume() continues this request */
 };
 
+/* The one symbol that the server looks for in a shared object; visible even when
+ * everything else is compiled with -fvisibility=hidden. */
+struct fh_handler;
+__attribute__((visibility("default"))) extern const struct fh_handler fcgi_handler;
+
 struct fh_request;
 
 /* What the server offers. Reached through the request, so that a handler needs
@@ -95,10 +100,6 @@ struct fh_handler {
     /* When the child ends in good order. May be NULL. */
     void (*fini)(void *state);
 };
-
-/* The one symbol that the server looks for; visible also when all others are
- * hidden (-fvisibility=hidden). */
-extern const struct fh_handler fcgi_handler __attribute__((visibility("default")));
 
 /* The value of the FastCGI parameter <name>, such as "REQUEST_METHOD"; NULL if
  * it was not sent. The first one counts when it was sent twice. NUL-terminated;

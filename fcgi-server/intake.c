@@ -404,6 +404,16 @@ intake_reset(struct intake *intake)
 }
 
 void
+intake_drop(struct intake *intake)
+{
+    intake->next = intake->end;
+    intake->content_left = 0;
+    intake->padding_left = 0;
+    intake->closing = false;
+    intake_reset(intake);
+}
+
+void
 intake_fini(struct intake *intake)
 {
     close_request(intake);

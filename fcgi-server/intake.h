@@ -87,6 +87,9 @@ enum intake_result intake_next(struct intake *intake);
 /* Drops the request that was handed out; bytes behind it stay and come first. */
 void intake_reset(struct intake *intake);
 
+/* Drops all that was read. */
+void intake_drop(struct intake *intake);
+
 /* Nothing has arrived of a next request. */
 static inline bool
 intake_is_empty(const struct intake *intake)

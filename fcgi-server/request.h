@@ -84,13 +84,13 @@ struct request {
     void *slot;                       /* the handler's own pointer */
     struct request_wait wait;
 
-    int status;       /* 0: not set, 200 */
-    bool is_head;     /* the method is HEAD: nothing is sent after the head */
-    bool head_sent;   /* the head has left: it cannot change any more */
-    bool broken;      /* sending failed, or the answer cannot be completed: close */
-    bool timed_out;   /* the time limit interrupted it: FH_ERROR becomes 504 */
-    const char *type; /* value of Content-Type, in the arena; NULL: none was set */
-    char *lines;      /* other header lines so far, each ended by CR LF */
+    int status;             /* 0: not set, 200 */
+    bool is_head;           /* the method is HEAD: nothing is sent after the head */
+    bool head_sent;         /* the head has left: it cannot change any more */
+    bool broken;            /* sending failed, or the answer cannot be completed: close */
+    _Atomic bool timed_out; /* the time limit interrupted it: FH_ERROR becomes 504 */
+    const char *type;       /* value of Content-Type, in the arena; NULL: none was set */
+    char *lines;            /* other header lines so far, each ended by CR LF */
     size_t lines_length;
     size_t lines_size;
     int64_t length; /* Content-Length as the handler set it; -1: it did not */
