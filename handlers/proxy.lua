@@ -58,7 +58,7 @@ return function(request)
     if reason == "no page" then
         return false
     elseif not page then
-        request:log("application server " .. address .. ": " .. reason)
+        request:log("application server %s: %s", address, reason)
         request:status(502)
         request:header("Content-Type", "text/plain")
         request:write("the application server did not answer\n")

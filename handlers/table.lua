@@ -8,21 +8,16 @@ local ROWS_DEFAULT, ROWS_MAX = 99, 999
 
 local forms = {}
 
--- One list of pieces, joined at the end.
+-- One string for each cell, joined at the end.
 function forms.concat(rows)
     local parts, count = {"<table>"}, 1
     for row = 0, rows - 1 do
-        local cell = "<td>" .. row .. " "
         parts[count + 1] = "<tr>"
-        count = count + 1
         for column = 0, row - 1 do
-            parts[count + 1] = cell
-            parts[count + 2] = column
-            parts[count + 3] = "</td>"
-            count = count + 3
+            parts[count + 2 + column] = "<td>" .. row .. " " .. column .. "</td>"
         end
-        parts[count + 1] = "</tr>"
-        count = count + 1
+        count = count + row + 2
+        parts[count] = "</tr>"
     end
     parts[count + 1] = "</table>"
     return table.concat(parts)
