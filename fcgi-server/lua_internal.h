@@ -6,7 +6,8 @@
  *   lua_task.c     coroutines: start, continue, end; errors
  *   lua_sandbox.c  what scripts may reach; require; the lock on globals
  *   lua_request.c  the methods of a request
- *   lua_socket.c   TCP for handlers
+ *   lua_socket.c   TCP for handlers: connect, close, keep
+ *   lua_stream.c   send and receive
  *
  * Rule: everything that may allocate in Lua runs inside lua_pcall() or inside a
  * coroutine. An error outside would end the process.
@@ -19,9 +20,12 @@
 
 #include <lauxlib.h>
 #include <lua.h>
+#include <netinet/in.h>
 #include <stdint.h>
+#include <sys/socket.h>
 
 struct lua_socket;
+struct lua_socket_pool;
 struct lua_task;
 
 /* One script with one argument: the state behind one route. */
@@ -159,16 +163,56 @@ struct lua_task *lua_request_check(lua_State *L);
 
 /* --- lua_socket.c --- */
 
+union lua_address {
+    struct sockaddr any;
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+};
+
+struct lua_socket {
+    struct lua_task *task; /* NULL once closed */
+    struct lua_socket *next;
+    int fd; /* -1 once closed */
+    union lua_address address;
+    uint32_t timeout_ms;
+
+    char *input; /* received, not given to the script yet */
+    size_t input_length;
+    size_t input_size;
+    bool ended;    /* the peer has closed its side */
+    size_t wanted; /* receive(): this many bytes; 0: a line; SIZE_MAX: all */
+    size_t looked; /* bytes of <input> known to hold no line end */
+    size_t sent;   /* send(): bytes that have left */
+};
+
 /* Makes the metatable and the pool. Protected. */
 void lua_socket_open(lua_State *L, struct lua_host *host);
 
 /* request:connect(host, port [, timeout_ms]) */
 int lua_socket_connect(lua_State *L);
 
+/* Argument 1 as an open socket of the running request; a Lua error otherwise. */
+struct lua_socket *lua_socket_check(lua_State *L);
+
+/* Starts the time-out of <socket>, on which its request is about to wait. */
+void lua_socket_set_deadline(struct lua_socket *socket);
+
+/* Pushes nil and <reason>. Returns 2. */
+int lua_socket_failure(lua_State *L, const char *reason);
+
+/* Waits for <events>, or gives up when the time is over. As a step returns. */
+int lua_socket_wait(lua_State *L, struct lua_task *task, short events);
+
 /* Closes all sockets of <task>. */
 void lua_socket_close_all(struct lua_task *task);
 
 /* Closes the kept connections and frees the pool. */
 void lua_socket_close_pool(struct lua_host *host);
+
+/* --- lua_stream.c --- */
+
+/* socket:send(text), socket:receive(what) */
+int lua_stream_send(lua_State *L);
+int lua_stream_receive(lua_State *L);
 
 #endif
