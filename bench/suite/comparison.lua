@@ -278,7 +278,7 @@ local function announce(arm, session)
     if arm.state == "missing" then
         session.live:line(("  %s: %s"):format(arm.key, arm.reason))
     elseif arm.state ~= "up" then
-        session.live:line(("  %s: %s: %s"):format(arm.key, arm.state, tostring(arm.reason)))
+        session.live:line(("  %s: %s: %s"):format(arm.key, arm.state, tostring(arm.reason):sub(1, 200):gsub("\n.*", "")))
     end
 end
 

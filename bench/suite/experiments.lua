@@ -57,12 +57,12 @@ catalogue["error-pages"] = {
 
 catalogue["length-failures"] = {
     title = "`Length` failures that are none",
-    about = "The page that prints all global variables differs in length from answer to answer. ab takes the first answer "
-        .. "as the measure and calls every other length a failure.",
+    about = "A page of counters (here the server's status page) differs in length from answer to answer. "
+        .. "ab takes the first answer as the measure and calls every other length a failure.",
     trials = {
-        { label = "lengths must be equal", stack = "nginx-fcgi-lua", options = { variant = "documented" }, varying = true,
+        { label = "lengths must be equal", stack = "nginx-fcgi-c", options = { variant = "tuned" }, path = "/status",
             load = { connections = 4, requests = 400, strict_length = true } },
-        { label = "lengths may differ", stack = "nginx-fcgi-lua", options = { variant = "documented" }, varying = true,
+        { label = "lengths may differ", stack = "nginx-fcgi-c", options = { variant = "tuned" }, path = "/status",
             load = { connections = 4, requests = 400 } },
     },
     conclude = function(strict, loose)
@@ -78,11 +78,13 @@ catalogue["length-failures"] = {
 
 catalogue["backlog-502"] = {
     title = "1,000 clients on a short listen queue",
-    about = "Two Node processes behind nginx with room for 16 waiting connections, then for 2,048.",
+    about = "Two php-cgi children under spawn-fcgi behind nginx, with room for 16 waiting connections, then for 2,048.",
     trials = {
-        { label = "backlog 16", stack = "nginx-node-fastcgi", options = { variant = "documented", children = 2, backlog = 16 },
+        { label = "backlog 16", stack = "nginx-php-cgi",
+            options = { variant = "tuned", children = 2, backlog = 16, keepalive = 0 },
             page = "hello", load = { connections = 1000, requests = 2000, timeout_s = 10 } },
-        { label = "backlog 2048", stack = "nginx-node-fastcgi", options = { variant = "documented", children = 2, backlog = 2048 },
+        { label = "backlog 2048", stack = "nginx-php-cgi",
+            options = { variant = "tuned", children = 2, backlog = 2048, keepalive = 0 },
             page = "hello", load = { connections = 1000, requests = 2000, timeout_s = 10 } },
     },
     conclude = function(short, long)
@@ -98,12 +100,12 @@ catalogue["backlog-502"] = {
 
 catalogue["accept-queue"] = {
     title = "Maxima of 1, 3 and 9 seconds",
-    about = "nginx-lua with a listen queue of 8 and 500 clients that open a connection for each request, then a queue of 4,096.",
+    about = "nginx-lua with a listen queue of 8 and 300 clients that open a connection for each request, then a queue of 4,096.",
     trials = {
         { label = "listen queue 8", stack = "nginx-lua", options = { variant = "documented", front_backlog = 8 }, page = "echo",
-            load = { connections = 500, requests = 3000, timeout_s = 15 } },
+            load = { connections = 300, seconds = 4, timeout_s = 15 } },
         { label = "listen queue 4096", stack = "nginx-lua", options = { variant = "documented", front_backlog = 4096 }, page = "echo",
-            load = { connections = 500, requests = 3000, timeout_s = 15 } },
+            load = { connections = 300, seconds = 4, timeout_s = 15 } },
     },
     conclude = function(short, long)
         local function worst(trial)
@@ -166,14 +168,6 @@ catalogue["coarse-clock"] = {
     end,
 }
 
--- The page of <handle> whose length varies: the globals page, else the server's status page.
-local function trial_path(trial, handle)
-    if trial.varying then
-        return handle.pages.status or handle.pages.globals
-    end
-    return trial.path or handle.pages[trial.page]
-end
-
 local function carry_out(trial, session)
     local result = { label = trial.label, stack = trial.stack, options = trial.options, slots = {}, variant = trial.options.variant }
     local arm, handle = comparison.bring_up({ key = trial.label, label = trial.label, stack = trial.stack, options = trial.options,
@@ -183,7 +177,7 @@ local function carry_out(trial, session)
         return result
     end
     session.handles[#session.handles + 1] = handle
-    local path = trial_path(trial, handle)
+    local path = trial.path or handle.pages[trial.page]
     if not path then
         result.reason = "the stack has no such page"
         return result
