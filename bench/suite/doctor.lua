@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 --
 -- What on this machine will spoil a measurement, and the remedy. facts() reads, judge() is pure,
--- run() prints. Exit code: 0 nothing spoils, 1 something does.
+-- main() prints. Exit code: 0 nothing spoils, 1 something does.
 --
 -- Levels: "ok"; "note" = it limits or colours the result, state it; "bad" = the figures will
 -- describe this condition and not the stack.
@@ -359,7 +359,7 @@ end
 
 --- bench/bench doctor [--json]: prints the report, returns the exit code (0, or 1 when something
 -- will spoil a measurement).
-function doctor.run(arguments)
+function doctor.main(arguments)
     local list = doctor.judge(doctor.facts())
     local worst = doctor.worst(list)
     if arguments and arguments[1] == "--json" then

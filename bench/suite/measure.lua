@@ -16,7 +16,8 @@ local CLIENT_GRACE_S = 15
 local measure = {}
 
 --- Command line of the load client for <target> (URL) and <load>: {connections, keep_alive,
--- requests | seconds, timeout_s, headers, expect = {status, bytes, variable}}.
+-- requests | seconds, rate_per_s (open loop), threads, timeout_s, headers, expect = {status, bytes,
+-- variable}}.
 function measure.arguments(client, target, load)
     local argv = { client, "-f", "json", "-c", tostring(load.connections) }
     local function add(...)
@@ -28,6 +29,12 @@ function measure.arguments(client, target, load)
         add("-n", ("%d"):format(load.requests))
     else
         add("-d", ("%dms"):format(math.floor(load.seconds * 1000 + 0.5)))
+    end
+    if load.rate_per_s then
+        add("-R", ("%g"):format(load.rate_per_s))
+    end
+    if load.threads then
+        add("-j", tostring(load.threads))
     end
     if load.keep_alive then
         add("-k")
@@ -71,6 +78,12 @@ function measure.parse(text)
     return without_nulls(result)
 end
 
+--- Address of the application's listen queue ("unix:/path" or "host:port"); nil when it has none.
+function measure.queue_address(handle)
+    local socket = handle.fcgi and handle.fcgi:match("^fcgi%+unix:(.-):")
+    return socket and "unix:" .. socket or handle.fcgi and handle.fcgi:match("^fcgi://([^/]+)")
+end
+
 -- The listen queues of a stack: its front and its pool.
 local function queues(handle)
     local list = {}
@@ -78,8 +91,7 @@ local function queues(handle)
     if front then
         list[1] = { name = "front", address = front }
     end
-    local socket = handle.fcgi and handle.fcgi:match("^fcgi%+unix:(.-):")
-    local address = socket and "unix:" .. socket or handle.fcgi and handle.fcgi:match("^fcgi://([^/]+)")
+    local address = measure.queue_address(handle)
     if address then
         list[#list + 1] = { name = "pool", address = address }
     end
@@ -126,6 +138,8 @@ local function resources(difference, ok, records, began_s)
             voluntary_switches = group.voluntary,
             involuntary_switches = group.involuntary,
             started_processes = group.started,
+            pss_kib = group.pss_kib,
+            pss_each = group.pss_each,
         }
     end
     return {
@@ -187,7 +201,7 @@ local function load_average()
 end
 
 --- Measures one slot. <handle> is a running stack (url, groups, fcgi), <load> as for
--- measure.arguments. options: client (path), scratch (folder), tick. Returns the slot:
+-- measure.arguments. options: client (path), scratch (folder), tick, memory (also PSS). Returns the slot:
 -- {started_s (UTC, when the load began), load_before, elapsed_s, ok_per_s, client = the client's result, resources,
 -- tcp_ext, argv} or {error}. An interrupt passes through.
 function measure.slot(handle, path, load, options)
@@ -209,7 +223,7 @@ function measure.slot(handle, path, load, options)
     if not ok then
         error(run, 0)
     end
-    local after = sample.take(handle.groups)
+    local after = sample.take(handle.groups, { memory = options.memory })
     local result, reason = measure.parse(run.out)
     if not result then
         slot.error = ("%s (exit code %d%s): %s"):format(reason, run.code, run.timed_out and ", timed out" or "",

@@ -32,21 +32,27 @@ local function ascending(rows)
     return list
 end
 
--- Rates of two rows as pairs of the same round.
+-- Rates of two rows as pairs of the same round, and all of each.
 local function pair(a, b)
-    local left, right = {}, {}
-    for round = 1, math.max(a.rounds or #a.rates, b.rounds or #b.rates) do
-        if a.rates[round] and b.rates[round] then
-            left[#left + 1], right[#right + 1] = a.rates[round], b.rates[round]
+    local left, right, all_left, all_right = {}, {}, {}, {}
+    for round = 1, math.max(a.rounds, b.rounds) do
+        local x, y = a.rates[round], b.rates[round]
+        all_left[#all_left + 1], all_right[#all_right + 1] = x, y
+        if x and y then
+            left[#left + 1], right[#right + 1] = x, y
         end
     end
-    return left, right
+    return left, right, all_left, all_right
 end
 
---- How row <b> compares with row <a> by the rounds they share: statistics.ratio, or nil.
+--- How row <b> compares with row <a>: statistics.ratio by the rounds they share, and where they
+-- share fewer than two statistics.ratio_unpaired; nil when one has no rate.
 function recommend.compare(a, b)
-    local left, right = pair(a, b)
-    return statistics.ratio(left, right)
+    local left, right, all_left, all_right = pair(a, b)
+    if #left >= 2 then
+        return statistics.ratio(left, right)
+    end
+    return statistics.ratio_unpaired(all_left, all_right)
 end
 
 local function points_of(rows)

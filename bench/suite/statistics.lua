@@ -189,6 +189,36 @@ function statistics.ratio(a, b, confidence)
     }
 end
 
+--- Ratio of b to a when the values are not paired (measured in different rounds): geometric means
+-- and Welch's interval of the difference of the logarithms (Welch 1947). Same fields as ratio();
+-- weaker than pairs, since drift between the rounds counts as noise.
+function statistics.ratio_unpaired(a, b, confidence)
+    local sides = {}
+    for i, list in ipairs({ a, b }) do
+        local logs = {}
+        for _, value in ipairs(list) do
+            if value > 0 then
+                logs[#logs + 1] = log(value)
+            end
+        end
+        local n = #logs
+        if n == 0 then
+            return nil
+        end
+        sides[i] = { n = n, mean = statistics.mean(logs), error = n > 1 and statistics.stdev(logs) ^ 2 / n }
+    end
+    local x, y = sides[1], sides[2]
+    local d = y.mean - x.mean
+    local result = { n = math.min(x.n, y.n), ratio = exp(d), smoke = math.min(x.n, y.n) < 5, unpaired = true }
+    local sum = x.error and y.error and x.error + y.error
+    if sum then
+        local df = sum > 0 and sum ^ 2 / (x.error ^ 2 / (x.n - 1) + y.error ^ 2 / (y.n - 1)) or x.n + y.n - 2
+        local half = statistics.t_quantile(df, confidence) * sqrt(sum)
+        result.low, result.high = exp(d - half), exp(d + half)
+    end
+    return result
+end
+
 --- Noise floor from an A/A run (the same configuration as both sides, paired like the real
 -- comparison): the largest relative difference that was seen between equals, as a fraction
 -- (0.03 = 3 %). A pair counts the same whichever side was faster. 0 for no pairs.

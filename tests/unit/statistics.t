@@ -65,6 +65,19 @@ t.is(dropped.smoke, true, "two pairs are a smoke test")
 t.is(statistics.ratio({}, {}), nil, "no pairs, no ratio")
 t.is(statistics.ratio({ 1 }, { 2 }).low, nil, "one pair has no interval")
 
+-- The same data taken as unpaired, t.test(extra ~ group) in R: means 0.75 and 2.33,
+-- interval of the difference -3.3654832 to 0.2054832 (Welch, df 17.776).
+local first = { 0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0, 2 }
+local second = { 1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4 }
+for i = 1, 10 do
+    first[i], second[i] = math.exp(first[i]), math.exp(second[i])
+end
+local welch = statistics.ratio_unpaired(second, first)
+near(math.log(welch.ratio), 0.75 - 2.33, 1e-9, "unpaired ratio: geometric means")
+near(math.log(welch.low), -3.3654832, 1e-7, "unpaired ratio: Welch's lower bound")
+near(math.log(welch.high), 0.2054832, 1e-6, "unpaired ratio: Welch's upper bound")
+t.is(statistics.ratio_unpaired({}, { 1 }), nil, "no values on a side, no ratio")
+
 near(statistics.noise_floor({ 100, 100, 100 }, { 101, 98, 100 }), 100 / 98 - 1, 1e-12,
     "noise floor: the largest difference of a pair, whichever side was faster")
 
