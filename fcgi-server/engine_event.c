@@ -369,7 +369,7 @@ on_timers(struct event_engine *engine)
     int64_t begun_ns = engine->now_ns;
 
     while ((timer = timers_first(&engine->timers)) != NULL && timer->at_ns <= engine->now_ns &&
-           !slice_is_over(engine, begun_ns)) {
+           engine->now_ns - begun_ns <= SLICE_NS) { /* at the end, too */
         struct exchange *exchange = exchange_of(timer);
         int64_t limit_ns = (int64_t)engine->config->request_timeout_ms * MS;
         if (limit_ns > 0 && engine->now_ns - exchange->start_ns >= limit_ns) {
@@ -440,6 +440,10 @@ drain(struct event_engine *engine)
     bool closing = engine->order == CHILD_CLOSE;
 
     stop_listening(engine);
+    if (engine->order == CHILD_SERVE && !engine->told) {
+        child_retiring(); /* of its own accord */
+        engine->told = true;
+    }
     board_state(engine->context->slot, BOARD_DRAINING);
     while (closing && engine->context->handover_fd[0] != -1 && adopt_one(engine) != 0) {
     }

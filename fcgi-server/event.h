@@ -29,6 +29,7 @@ struct event_engine {
     uint32_t in_flight;
     bool listening;         /* the listening socket and the queue are in epoll */
     bool retire;            /* end after what is in flight: quota, or a handler had to be stopped */
+    bool told;              /* the master knows that this child retires */
     int64_t now_ns;         /* when we last looked at the clock */
     int64_t slow_until_ns;  /* handlers have been slow until now: see event_is_slow() */
     int64_t pause_until_ns; /* no accept() before: out of descriptors */
