@@ -29,7 +29,6 @@ static struct {
     enum child_order order;
     struct router *router;
     const struct engine *engine;
-    uint64_t max_requests;
 } self = {.signal_fd = -1, .order_fd = -1};
 
 /* --- orders -------------------------------------------------------------------------- */
@@ -191,18 +190,13 @@ follow_master(void)
     return 0;
 }
 
-/* Each child draws its own numbers, so that not all reach max_requests at once. */
+/* Each child draws its own random numbers. */
 static int
 seed(void)
 {
-    const struct config *config = self.heritage->config;
     uint64_t bits = (uint64_t)clock_ns() ^ (uint64_t)getpid() << 32;
-    unsigned state = (unsigned)(bits ^ bits >> 32);
-    srand(state);
-    srandom(state);
-    self.max_requests = config->max_requests;
-    if (self.max_requests >= 10)
-        self.max_requests += (uint64_t)rand_r(&state) % (self.max_requests / 10 + 1);
+    srand((unsigned)(bits ^ bits >> 32));
+    srandom((unsigned)(bits ^ bits >> 32));
     return 0;
 }
 
@@ -268,7 +262,6 @@ serve(void)
         .listen_fd = heritage->listen_fd,
         .handover_fd = {heritage->handover_fd[0], heritage->handover_fd[1]},
         .order_fd = self.order_fd,
-        .max_requests = self.max_requests,
     };
     int status = self.engine->serve(&context);
     router_free(self.router);

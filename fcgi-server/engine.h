@@ -8,8 +8,6 @@
 #ifndef ENGINE_H
 #define ENGINE_H
 
-#include <stdint.h>
-
 struct config;
 struct router;
 struct board_slot;
@@ -39,7 +37,6 @@ struct engine_context {
                                 made before the fork: [0] to take from, [1] to put into, both
                                 non-blocking; -1 without a master */
     int order_fd;            /* readable when child_order() may have changed */
-    uint64_t max_requests;   /* this child's share of max_requests, jitter included; 0: no limit */
 };
 
 /* The order in force. Cheap; reads what is pending on order_fd first. */

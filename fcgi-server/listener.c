@@ -80,7 +80,8 @@ clear_path(const struct sockaddr_un *address, struct config_error *error)
     int reason = errno;
     close(probe);
     if (result == 0 || reason == EAGAIN)
-        return FAIL("unix:%s: another server answers there; stop it first, or give another path",
+        return FAIL("unix:%s: it is in use, another server answers there; stop that first, or "
+                    "give another path",
                     path);
     if (reason != ECONNREFUSED)
         return FAIL("unix:%s: cannot tell whether it is in use: %s", path, strerror(reason));
@@ -145,22 +146,43 @@ bind_tcp(struct listener *listener, const struct addrinfo *info)
     return bind(listener->fd, info->ai_addr, info->ai_addrlen);
 }
 
+/* "host:port" or "[v6]:port" into its two halves; an empty host is this machine
+ * only, "*" is every address. Returns 0, or -1 if it is neither. */
+static int
+split_address(const char *text, char host[static 108], const char **port)
+{
+    const char *colon = strrchr(text, ':');
+    char *end;
+    if (colon == NULL || (size_t)(colon - text) >= 108)
+        return -1;
+    long number = strtol(colon + 1, &end, 10);
+    if (end == colon + 1 || *end != '\0' || number < 1 || number > 65535)
+        return -1;
+    size_t length = (size_t)(colon - text);
+    if (text[0] == '[' && length > 2 && text[length - 1] == ']') {
+        text++;
+        length -= 2;
+    }
+    memcpy(host, text, length);
+    host[length] = '\0';
+    if (length == 0)
+        strcpy(host, "127.0.0.1");
+    *port = colon + 1;
+    return 0;
+}
+
 static int
 open_tcp(struct listener *listener, const char *text, struct config_error *error)
 {
-    char host[108] = "";
-    const char *colon = strrchr(text, ':');
+    char host[108];
+    const char *port;
     struct addrinfo hints = {
         .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
     struct addrinfo *info;
-    if (colon == NULL || colon[1] == '\0' || (size_t)(colon - text) >= sizeof host)
+    if (split_address(text, host, &port) == -1)
         return FAIL("listen: '%s' is no address; write unix:/path, host:port, [v6]:port or fd:N",
                     text);
-    if (text[0] == '[' && colon > text && colon[-1] == ']')
-        memcpy(host, text + 1, (size_t)(colon - text) - 2);
-    else
-        memcpy(host, text, (size_t)(colon - text));
-    int failure = getaddrinfo(host[0] != '\0' ? host : NULL, colon + 1, &hints, &info);
+    int failure = getaddrinfo(strcmp(host, "*") != 0 ? host : NULL, port, &hints, &info);
     if (failure != 0)
         return FAIL("listen: '%s': %s", text, gai_strerror(failure));
     int result = bind_tcp(listener, info);

@@ -12,7 +12,7 @@
 #include "log.h"
 #include "master.h"
 #include "privileges.h"
-#include "process.h"
+#include "probe.h"
 #include "scoreboard.h"
 #include "signals.h"
 #include "succession.h"
@@ -35,50 +35,14 @@ fail(int status, const char *text)
     return status;
 }
 
-/* --- the handlers, tried out in a process that may die ------------------------------------- */
-
-struct probe {
-    const struct config *config;
-    int result_fd;
-};
-
 static int
-run_probe(void *argument)
+try_handlers(const struct config *config)
 {
-    struct probe *probe = argument;
-    char error[1024] = "";
-    int result = child_probe(probe->config, error, sizeof error);
-    if (result == -1 && write(probe->result_fd, error, strlen(error)) == -1)
-        return 1;
-    return result == 0 ? 0 : 1;
-}
-
-static int
-probe_handlers(const struct config *config)
-{
+    static const int statuses[] = {
+        [PROBE_GOOD] = EXIT_GOOD, [PROBE_BAD] = EXIT_USAGE, [PROBE_SYSTEM] = EXIT_SYSTEM};
     char error[1200];
-    char how[64];
-    int ends[2];
-    if (descriptors_pipe(ends, 2) == -1)
-        return fail(EXIT_SYSTEM, strerror(errno));
-    struct probe probe = {config, ends[1]};
-    pid_t pid = process_start(run_probe, &probe);
-    close(ends[1]);
-    if (pid == -1)
-        return fail(EXIT_SYSTEM, strerror(errno));
-    int status = process_wait(pid);
-    ssize_t length = read(ends[0], error, 1024);
-    close(ends[0]);
-    if (status == 0)
-        return EXIT_GOOD;
-    if (length > 0) {
-        error[length] = '\0';
-        return fail(EXIT_USAGE, error);
-    }
-    process_describe(status, how, sizeof how);
-    snprintf(error, sizeof error, "a process that loaded the handlers %s, while loading %s", how,
-             "one of them");
-    return fail(EXIT_USAGE, error);
+    enum probe_result result = probe_handlers(config, error, sizeof error);
+    return result == PROBE_GOOD ? EXIT_GOOD : fail(statuses[result], error);
 }
 
 /* --- what the command line asks for ---------------------------------------------------------- */
@@ -106,7 +70,7 @@ test(const struct config *config)
 {
     struct config_error error;
     struct listener listener;
-    int status = probe_handlers(config);
+    int status = try_handlers(config);
     if (status != EXIT_GOOD)
         return status;
     if (succession_is_check() && !succession_listens_already(config)) {
@@ -202,7 +166,7 @@ main(int argc, char **argv)
     if (config.children == 0)
         return serve_alone(&config, &listener);
     privileges_raise_files();
-    if (left == NULL && (status = probe_handlers(&config)) != EXIT_GOOD) {
+    if (left == NULL && (status = try_handlers(&config)) != EXIT_GOOD) {
         listener_close(&listener);
         return status;
     }

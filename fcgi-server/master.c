@@ -197,6 +197,8 @@ report_death(struct master *master, const struct child *child, int status)
     else
         log_warn("child %d %s after %.3f s, %llu requests", (int)child->pid, how,
                  (double)(now_ms - child->started_ms) / 1000, (unsigned long long)requests);
+    if (orderly && !told)
+        board_count(&master->board.head->recycled);
     if (told || orderly || child->generation != master->children.generation)
         return;
     board_count(&master->board.head->restarts);

@@ -49,8 +49,8 @@ process_describe(int status, char *text, size_t size)
     if (WIFEXITED(status))
         snprintf(text, size, "exited with status %d", WEXITSTATUS(status));
     else if (WIFSIGNALED(status))
-        snprintf(text, size, "was killed by SIG%s%s", signals_name(WTERMSIG(status)),
-                 WCOREDUMP(status) ? " (core dumped)" : "");
+        snprintf(text, size, "was killed by signal %d, SIG%s%s", WTERMSIG(status),
+                 signals_name(WTERMSIG(status)), WCOREDUMP(status) ? " (core dumped)" : "");
     else
         snprintf(text, size, "ended with wait status %#x", (unsigned)status);
 }
