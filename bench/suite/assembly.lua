@@ -167,7 +167,7 @@ function assembly.new(description, opts, root)
     s.socket = folder .. "/app.sock"
     s.tcp_port = options.tcp and s:free_port() or nil
     assert(#s.socket <= SOCKET_PATH_MAX, "unix socket path over 107 bytes: " .. s.socket)
-    s.keepalive = cap_keepalive(s, description.blocking)
+    s.keepalive = cap_keepalive(s, description.blocking or options.engine == "libfcgi")
     for page, path in pairs(description.pages) do
         s.pages[page] = path
     end

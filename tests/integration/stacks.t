@@ -1,147 +1,21 @@
 #!/usr/bin/env luajit
 -- SPDX-License-Identifier: MIT
--- Every stack that is installed comes up, answers each of its pages with the exact bytes, logs no
--- error, and leaves nothing when it goes down.
+-- The stacks that this project's own programs are part of, and nginx alone: every page exact, no
+-- error logged, nothing left. (The others: stacks_peers.t.)
 package.path = (arg[0]:match("^(.*)/") or ".") .. "/../lib/?.lua;" .. package.path
 local t = require("testing")
-package.path = t.root .. "/?.lua;" .. package.path
-local http = require("bench.suite.http")
-local stack = require("bench.suite.stack")
+local stacks = require("stacks")
 
-local function table_page(max)
-    local parts = {}
-    for row = 0, max - 1 do
-        parts[#parts + 1] = "<tr>"
-        for column = 0, row - 1 do
-            parts[#parts + 1] = ("<td>%d %d</td>"):format(row, column)
-        end
-        parts[#parts + 1] = "</tr>"
-    end
-    return "<table>" .. table.concat(parts) .. "</table>"
-end
-
--- The date on the page is the day's: around midnight either will do.
-local function livecode_page()
-    return "<br /><p align='center'>Hello World from testbed 1.0</p><p align='center'>on "
-        .. os.date("!%Y-%m-%d") .. "</p>"
-end
-
-local TEXT, HTML = "text/plain", "text/html; charset=utf-8"
-local WANTED = {
-    static = { TEXT, "hello world\n" },
-    echo = { TEXT, "hello world\n" },
-    light = { TEXT, "echo" },
-    david = { TEXT, "Hello, david!\n" },
-    hello = { HTML, "<h1>Hello john</h1>" },
-    slow = { TEXT, "slept 400 ms\n" },
-    table = { HTML, table_page(99) },
-    livecode = { HTML, livecode_page() },
-    globals = { nil, nil }, -- each language has its own
-}
-t.is(#WANTED.table[2], 67840, "the table page has the documents' length")
-
-local function check_pages(s)
-    for name, path in pairs(s.pages) do
-        local answer = http.get(s.url, path) or { headers = {}, body = "" }
-        local wanted = WANTED[name]
-        if name == "livecode" and answer.body ~= wanted[2] then
-            wanted = { HTML, livecode_page() }
-        end
-        t.is(answer.status, 200, name .. ": status")
-        if wanted[2] then
-            t.is(answer.body, wanted[2], name .. ": body")
-            t.is(answer.headers["content-type"], wanted[1], name .. ": type")
-        else
-            t.ok(#answer.body > 10, name .. ": a body")
-        end
-    end
-end
-
-local function quiet(s)
-    local bad = {}
-    for line in (t.read_file(s.logs.error_log or "") or ""):gmatch("[^\n]+") do
-        -- nginx and Apache; lighttpd has no levels.
-        if line:find("%[[%w_]*:?emerg%]") or line:find("%[[%w_]*:?alert%]") or line:find("%[[%w_]*:?crit%]")
-            or line:find("%[[%w_]*:?error%]") or line:find("%[[%w_]*:?warn%]") then
-            bad[#bad + 1] = line
-        end
-    end
-    t.is(table.concat(bad, "\n"), "", "nothing bad in the error log")
-end
-
-local function check_gone(s, pids)
-    local alive = {}
-    for _, pid in ipairs(pids) do
-        if t.process.alive(pid) then
-            alive[#alive + 1] = pid .. " " .. t.process.command(pid)
-        end
-    end
-    t.is(table.concat(alive, "\n"), "", "down: no process of it lives")
-    t.ok(not t.read_file(s.folder .. "/app.sock") and not require("posix.sys.stat").lstat(s.folder),
-        "down: its folder is gone")
-    t.ok(not http.get(s.url, "/", 2), "down: nobody listens at its port")
-end
-
-local function one(name, options)
-    local s, reason = stack.up(name, options)
-    if not t.ok(s, "comes up", reason) then
-        return
-    end
-    local pids = {}
-    for _, group in ipairs(s.groups) do
-        local found = group.pids()
-        t.ok(#found > 0, group.name .. ": has processes")
-        for _, pid in ipairs(found) do
-            pids[#pids + 1] = pid
-        end
-    end
-    check_pages(s)
-    quiet(s)
-    stack.down(s)
-    check_gone(s, pids)
-end
-
-for _, name in ipairs(stack.names()) do
-    local missing = stack.missing(name)
-    if missing then
-        t.skip(name, missing)
-    else
-        t.case(name, function()
-            one(name, { children = 2 })
-        end)
-    end
-end
-
--- The other ways to reach an application, on one stack each.
-for _, case in ipairs {
-    { "nginx-php-fpm", "php-fpm, documented settings on a TCP port",
-        { variant = "documented", tcp = true, children = 2 } },
-    { "nginx-php-cgi", "php-cgi on a TCP port, with two nginx workers",
-        { tcp = true, workers = 2, children = 2, keepalive = 1 } },
-    { "apache-mod-php", "Apache, documented settings", { variant = "documented", children = 4 } },
+for _, name in ipairs {
+    "nginx-static", "nginx-return", "nginx-lua", "nginx-lua-proxy", "nginx-floor", "nginx-libfcgi-loop",
+    "nginx-fcgi-c", "nginx-fcgi-lua", "nginx-spawn-fcgi", "nginx-fcgi-proxy", "lighttpd-fcgi",
 } do
-    if stack.missing(case[1]) then
-        t.skip(case[2], stack.missing(case[1]))
-    else
-        t.case(case[2], function()
-            one(case[1], case[3])
-        end)
-    end
+    stacks.check(name, { children = 2 })
 end
 
-t.case("kept connections", function()
-    if stack.missing("nginx-php-fpm") then
-        return t.skip("php-fpm", stack.missing("nginx-php-fpm"))
-    end
-    for _, children in ipairs { 1, 2, 4 } do
-        local s = assert(stack.up("nginx-php-fpm", { children = children, keepalive = 8, workers = 2 }))
-        t.is(s.keepalive, math.floor(children / 2),
-            children .. " blocking children behind 2 workers: no more than they can hold")
-        t.ok(#s.notes > 0, "and it says so")
-        stack.down(s)
-    end
-end)
+stacks.check("nginx-fcgi-c", { variant = "documented", children = 4 }, "nginx-fcgi-c, documented")
+stacks.check("nginx-fcgi-lua", { engine = "libfcgi", children = 4, workers = 2 }, "nginx-fcgi-lua, engine libfcgi")
 
-t.is(select(2, stack.up("no-such-stack")), "no stack of this name: no-such-stack", "an unknown name")
+t.is(select(2, stacks.module.up("no-such-stack")), "no stack of this name: no-such-stack", "an unknown name")
 
 t.done()
