@@ -100,7 +100,7 @@ unit_links = $(shell sed -n '1,5s:^/\* links\: *\(.*\) \*/$$:\1:p' $(1))
 define unit_rule
 $(BUILD)/$(1:.c=): $(1) $(patsubst %.c,$(BUILD)/obj/%.o,$(call unit_links,$(1))) $(BUILD)/flags
 	@mkdir -p $$(@D)
-	$$(call say,TEST,$$@)$$(CC) $$(CPPFLAGS) $$(filter-out -MMD -MP,$$(BASE)) $$(CFLAGS) $$(LUA_CFLAGS) -Ifcgi-server -Ibench/load-client \
+	$$(call say,TEST,$$@)$$(CC) $$(CPPFLAGS) $$(filter-out -MMD -MP,$$(BASE)) $$(CFLAGS) $$(LUA_CFLAGS) -Ifcgi-server -Ibench/load-client -I/usr/share/include/llhttp \
 		$$(LINK) $$(LDFLAGS) -o $$@ $$(filter %.c %.o,$$^) -lcmocka $$(LUA_LIBS) $$(FCGI_LIBS) -lm -ldl -lpthread
 endef
 $(foreach source,$(unit_src),$(eval $(call unit_rule,$(source))))

@@ -20,7 +20,11 @@ on_headers_complete(llhttp_t *parser)
     h->answer->status = parser->status_code;
     h->answer->header_done = true;
     /* 1 tells llhttp that no body follows, whatever lengths the header names. */
-    return h->head || parser->status_code == 204 || parser->status_code == 304;
+    if (h->head || parser->status_code == 204 || parser->status_code == 304)
+        return 1;
+    h->chunked = (parser->flags & F_CHUNKED) != 0;
+    h->answer->keep = llhttp_should_keep_alive(parser);
+    return h->chunked ? HPE_PAUSED : 0;
 }
 
 static int
@@ -57,13 +61,27 @@ http_start(struct http *h, struct answer *answer, bool head, uint32_t header_lim
     h->answer = answer;
     h->header_limit = header_limit;
     h->head = head;
-    h->complete = false;
+    h->chunked = h->complete = false;
+    chunk_start(&h->chunk, header_limit);
+}
+
+static enum answer_state
+feed_chunks(struct http *h, const char *data, size_t n)
+{
+    size_t used;
+    enum answer_state state = chunk_feed(&h->chunk, h->answer, data, n, &used);
+    h->complete = state == ANSWER_DONE;
+    if (h->complete && used < n)
+        return answer_fail(h->answer, FAULT_SURPLUS, "bytes after the end of the answer");
+    return state;
 }
 
 /* Gives llhttp <n> bytes and reads its verdict. */
 static enum answer_state
 execute(struct http *h, const char *data, size_t n)
 {
+    if (h->chunked)
+        return feed_chunks(h, data, n);
     llhttp_errno_t error = llhttp_execute(&h->parser, data, n);
     if (h->complete) {
         const char *end = llhttp_get_error_pos(&h->parser);
@@ -73,6 +91,10 @@ execute(struct http *h, const char *data, size_t n)
     }
     if (error == HPE_OK)
         return ANSWER_MORE;
+    if (error == HPE_PAUSED && h->chunked) {
+        const char *body = llhttp_get_error_pos(&h->parser);
+        return feed_chunks(h, body, (size_t)(data + n - body));
+    }
     const char *reason = llhttp_get_error_reason(&h->parser);
     if (reason == NULL || *reason == '\0')
         reason = llhttp_errno_name(error);
@@ -106,10 +128,10 @@ http_end(struct http *h)
     struct answer *a = h->answer;
     if (a->header_bytes == 0)
         return answer_fail(a, FAULT_EMPTY, "closed before the answer");
-    if (llhttp_finish(&h->parser) == HPE_OK && h->complete)
-        return ANSWER_DONE;
-    /* A body that the end of the connection delimits completes in llhttp_finish(),
-     * whose callback pauses; anything else was cut. */
+    /* A body that the end of the connection delimits completes in llhttp_finish();
+     * anything else was cut. */
+    if (!h->chunked)
+        llhttp_finish(&h->parser);
     if (h->complete)
         return ANSWER_DONE;
     return answer_fail(a, FAULT_CUT, "closed inside the answer");

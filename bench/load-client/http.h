@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * http.h - HTTP/1 from the client's side: the bytes of a request, and an
- * incremental parser of its answer on llhttp. No I/O.
+ * incremental parser of its answer: llhttp for the header and plain bodies,
+ * chunk.h for chunked ones. No I/O.
  */
 #ifndef HTTP_H
 #define HTTP_H
 
 #include "answer.h"
 #include "bytes.h"
+#include "chunk.h"
 
 #include <llhttp.h>
 
@@ -16,8 +18,10 @@
 struct http {
     llhttp_t parser;
     struct answer *answer;
+    struct chunk chunk;
     uint32_t header_limit; /* bytes */
     bool head;             /* the request was HEAD: no body follows */
+    bool chunked;          /* the body is: llhttp has read the header and no more */
     bool complete;
 };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* links: bench/load-client/http.c bench/load-client/digest.c bench/load-client/bytes.c */
+/* links: bench/load-client/http.c bench/load-client/chunk.c */
+/* links: bench/load-client/digest.c bench/load-client/bytes.c */
 /* links: /usr/share/llhttp/api.c /usr/share/llhttp/http.c /usr/share/llhttp/llhttp.c */
 /* An HTTP answer cut anywhere is the same answer as in one piece. The first byte of the
  * input chooses the cuts, and whether the request was HEAD. */
