@@ -45,7 +45,7 @@ struct lua_task {
     struct lua_task *next_free;
     struct lua_script *script;
     struct fh_request *request;
-    struct lua_task **handle; /* the userdata that the script holds; points back */
+    uint64_t serial; /* counts its requests: see struct lua_handle */
     lua_State *thread;
     int thread_ref; /* keeps <thread> alive */
     bool answered;  /* the script has set or written something */
@@ -65,12 +65,18 @@ struct lua_task {
 /* The host of this process; NULL if there is none. */
 extern struct lua_host *lua_host_here;
 
+/* The userdata that a script knows as its request. The script may keep it, or lose
+ * it to the garbage collector, at any time; it is valid for one serial. */
+struct lua_handle {
+    struct lua_task *task;
+    uint64_t serial;
+};
+
 struct lua_host {
     lua_State *main;
     struct lua_options options;
     struct lua_script *scripts;
-    struct lua_task *idle; /* finished ones, to be used again */
-    unsigned idle_count;
+    struct lua_task *idle; /* finished ones, to be used again; as many as ever ran at once */
 
     /* The allocator that LuaJIT brings, and what it has given. */
     lua_Alloc allocate;

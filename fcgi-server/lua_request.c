@@ -20,20 +20,20 @@ enum { UP_METATABLE = 1, UP_FORMAT = 2 };
 struct lua_task *
 lua_request_check(lua_State *L)
 {
-    struct lua_task **handle = lua_touserdata(L, 1);
+    struct lua_handle *handle = lua_touserdata(L, 1);
 
     if (handle == NULL || !lua_getmetatable(L, 1) ||
         !lua_rawequal(L, -1, lua_upvalueindex(UP_METATABLE))) {
         luaL_argerror(L, 1, "request expected (call as request:method())");
     }
     lua_pop(L, 1);
-    if (*handle == NULL) {
+    if (handle->serial != handle->task->serial) {
         luaL_error(L, "this request has ended");
     }
-    if (*handle != lua_host_here->running) {
+    if (handle->task != lua_host_here->running) {
         luaL_error(L, "this request is another one's");
     }
-    return *handle;
+    return handle->task;
 }
 
 static int
@@ -249,9 +249,8 @@ lua_request_open(lua_State *L, struct lua_host *host)
 void
 lua_request_push(lua_State *L, struct lua_task *task)
 {
-    struct lua_task **handle = lua_newuserdata(L, sizeof(struct lua_task *));
-    *handle = task;
-    task->handle = handle;
+    struct lua_handle *handle = lua_newuserdata(L, sizeof *handle);
+    *handle = (struct lua_handle){.task = task, .serial = task->serial};
     lua_rawgeti(L, LUA_REGISTRYINDEX, task->host->request_ref);
     lua_setmetatable(L, -2);
 }

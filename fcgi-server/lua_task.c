@@ -64,19 +64,20 @@ line_of(const lua_Debug *frame)
 static void
 append_frames(lua_State *L, char *text, size_t size)
 {
-    enum { FRAMES = 8 };
+    enum { LEVELS = 12 };
     lua_Debug frame;
     size_t length = strlen(text);
     int shown = 0;
 
-    for (int level = 0; shown < FRAMES && lua_getstack(L, level, &frame); level++) {
+    for (int level = 0; level < LEVELS && length < size && lua_getstack(L, level, &frame);
+         level++) {
         lua_getinfo(L, "nSl", &frame);
-        if (line_of(&frame) == 0 || length >= size) {
+        if (line_of(&frame) == 0) {
             continue;
         }
         length +=
             (size_t)snprintf(text + length, size - length, "%s%s:%d%s%s",
-                             shown == 0 ? "; in " : " < ", frame.short_src, frame.currentline,
+                             shown == 0 ? "; in " : " < ", frame.short_src, line_of(&frame),
                              frame.name != NULL ? " " : "", frame.name != NULL ? frame.name : "");
         shown++;
     }
@@ -156,7 +157,6 @@ start(lua_State *L)
         task->host = host;
         task->thread_ref = LUA_NOREF;
         host->idle = task; /* found there again if the next lines fail */
-        host->idle_count++;
     }
     struct lua_task *task = host->idle;
     if (task->thread_ref == LUA_NOREF) {
@@ -169,7 +169,6 @@ start(lua_State *L)
     lua_xmove(L, task->thread, 2);
 
     host->idle = task->next_free;
-    host->idle_count--;
     host->task = task;
     return 0;
 }
@@ -227,26 +226,18 @@ finish(struct lua_task *task, bool reusable)
     struct lua_host *host = task->host;
 
     lua_socket_close_all(task);
-    if (task->handle != NULL) {
-        *task->handle = NULL;
-        task->handle = NULL;
-    }
+    task->serial++;
     task->request = NULL;
     task->step = NULL;
-    if (!reusable || host->idle_count >= IDLE_MAX) {
+    if (reusable) {
+        lua_settop(task->thread, 0);
+    } else {
         luaL_unref(host->main, LUA_REGISTRYINDEX, task->thread_ref);
         task->thread_ref = LUA_NOREF;
         task->thread = NULL;
-    } else {
-        lua_settop(task->thread, 0);
     }
-    if (host->idle_count >= IDLE_MAX) {
-        free(task);
-    } else {
-        task->next_free = host->idle;
-        host->idle = task;
-        host->idle_count++;
-    }
+    task->next_free = host->idle;
+    host->idle = task;
     if (host->exhausted) {
         host->exhausted = false;
         call(host, AT_COLLECT);

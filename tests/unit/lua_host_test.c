@@ -246,6 +246,23 @@ a_kept_request_is_an_error_later(void **state)
     expect_failure("script.lua:3: this request has ended");
 }
 
+static void
+a_script_may_lose_its_request(void **state)
+{
+    (void)state;
+    load("local function busy(n)\n"
+         "    local list = {}\n"
+         "    for i = 1, n do list[i] = {i} end\n"
+         "    collectgarbage()\n"
+         "    error('lost')\n"
+         "end\n"
+         "return function(request) return busy(1000) end\n");
+    for (int round = 0; round < 50; round++) {
+        get("");
+        expect_failure("script.lua:5: lost");
+    }
+}
+
 /* --- modules and globals --------------------------------------------------- */
 
 static void
@@ -416,6 +433,7 @@ main(void)
         cmocka_unit_test(memory_is_bounded_and_comes_back),
         cmocka_unit_test(broken_scripts_are_refused_with_file_and_line),
         cmocka_unit_test(a_kept_request_is_an_error_later),
+        cmocka_unit_test(a_script_may_lose_its_request),
         cmocka_unit_test(modules_come_from_the_folder_of_the_script),
         cmocka_unit_test(two_routes_with_one_script_have_globals_of_their_own),
         cmocka_unit_test(the_whole_library_is_there_when_allowed),
