@@ -94,9 +94,9 @@ FORCE:
 
 # --- tests --------------------------------------------------------------------
 
-# A unit test names in a comment, within its first 5 lines, the files it is linked with:
+# A unit test names in a comment, within its first 9 lines, the files it is linked with:
 #     /* links: fcgi-server/record.c fcgi-server/query.c */
-unit_links = $(shell sed -n '1,5s:^/\* links\: *\(.*\) \*/$$:\1:p' $(1))
+unit_links = $(shell sed -n '1,9s:^/\* links\: *\(.*\) \*/$$:\1:p' $(1))
 define unit_rule
 $(BUILD)/$(1:.c=): $(1) $(patsubst %.c,$(BUILD)/obj/%.o,$(call unit_links,$(1))) $(BUILD)/flags
 	@mkdir -p $$(@D)

@@ -6,34 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define FIRST_SHARE 0.5 /* of the closed loop's rate */
-#define GROWTH      1.25
-#define NARROW      1.03 /* upper over lower bound at which the search ends */
-#define ACHIEVED    0.98
-
-double
-find_max_next(const struct search *s, double capacity)
-{
-    double low = 0, high = 0;
-    for (size_t i = 0; i < s->count; i++) {
-        double rate = s->step[i].rate_per_s;
-        if (s->step[i].held && rate > low)
-            low = rate;
-        if (!s->step[i].held && (high == 0 || rate < high))
-            high = rate;
-    }
-    if (s->count == 0)
-        return capacity * FIRST_SHARE;
-    if (s->count == FIND_MAX_STEPS)
-        return 0;
-    if (high == 0)
-        return low * GROWTH;
-    if (high <= low) /* noise: a lower rate failed after a higher one had held */
-        low = 0;
-    if (low > 0)
-        return high / low <= NARROW ? 0 : (low + high) / 2;
-    return high < capacity / 1000 || high < 1 ? 0 : high / 2;
-}
+#define ACHIEVED 0.98 /* of the rate, below which it counts as not sent */
 
 /* One run at <rate>; notes it in <s>. -1 when it could not be started. */
 static int
@@ -63,23 +36,6 @@ try_rate(struct search *s, struct result *result, const struct options *o, struc
     return 0;
 }
 
-/* The highest rate that held below every one that did not. */
-static double
-best(const struct search *s)
-{
-    double high = 0, low = 0;
-    for (size_t i = 0; i < s->count; i++) {
-        if (!s->step[i].held && (high == 0 || s->step[i].rate_per_s < high))
-            high = s->step[i].rate_per_s;
-    }
-    for (size_t i = 0; i < s->count; i++) {
-        double rate = s->step[i].rate_per_s;
-        if (s->step[i].held && rate > low && (high == 0 || rate < high))
-            low = rate;
-    }
-    return low;
-}
-
 int
 find_max(struct search *s, struct result *result, const struct options *o, struct target *target,
          const struct slo *slo, char *message, size_t size)
@@ -94,13 +50,13 @@ find_max(struct search *s, struct result *result, const struct options *o, struc
                 (unsigned long long)o->connections);
     if (capacity == 0 || result->interrupted)
         return 0;
-    while (!result->interrupted && (rate = find_max_next(s, capacity)) > 0) {
+    while (!result->interrupted && (rate = search_next(s, capacity)) > 0) {
         if (try_rate(s, result, o, target, slo, rate, message, size) == -1)
             return -1;
     }
     /* The search may have been lucky once: the rate must hold again, or the
      * next lower one. */
-    while (!result->interrupted && (rate = best(s)) > 0 && s->count < FIND_MAX_STEPS) {
+    while (!result->interrupted && (rate = search_best(s)) > 0 && s->count < SEARCH_STEPS) {
         if (try_rate(s, result, o, target, slo, rate, message, size) == -1)
             return -1;
         if (s->step[s->count - 1].held) {

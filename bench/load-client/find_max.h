@@ -8,25 +8,8 @@
 #ifndef FIND_MAX_H
 #define FIND_MAX_H
 
+#include "search.h"
 #include "slo.h"
-
-enum { FIND_MAX_STEPS = 24 };
-
-struct search {
-    double rate_per_s; /* the highest that held and was confirmed; 0: none */
-    size_t count;
-    struct {
-        double rate_per_s;
-        bool held;
-        double achieved_per_s;
-        uint64_t p99_ns;
-        uint64_t failed;
-    } step[FIND_MAX_STEPS];
-};
-
-/* The next rate to try after <s>; <capacity> is what the closed loop reached.
- * Returns 0 when the search is over. Pure. */
-double find_max_next(const struct search *s, double capacity);
 
 /* Runs the search; <result> gets the confirming run. 0, or -1 with a reason in
  * <message>. Each step is shown on standard error unless the options say -q. */

@@ -91,16 +91,17 @@ url_parse(struct url *url, const char *text, char *message, size_t size)
     *url = (struct url){0};
     if (strncmp(text, "https:", 6) == 0)
         return fail(message, size, text, "TLS is not supported; load the plain port behind it");
-    if (strpbrk(text, " \r\n\t#") != NULL)
-        return fail(message, size, text, "blanks and '#' must be percent-encoded (%20, %23)");
     for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++) {
         size_t n = strlen(schemes[i].prefix);
         if (strncmp(text, schemes[i].prefix, n) != 0)
             continue;
         url->fcgi = schemes[i].fcgi;
         snprintf(url->port, sizeof(url->port), "%s", schemes[i].port);
-        return schemes[i].is_unix ? parse_unix(url, text, text + n, message, size)
-                                  : parse_tcp(url, text, text + n, message, size);
+        int result = schemes[i].is_unix ? parse_unix(url, text, text + n, message, size)
+                                        : parse_tcp(url, text, text + n, message, size);
+        if (result == 0 && strpbrk(url->target, " \r\n\t#") != NULL)
+            return fail(message, size, text, "blanks and '#' must be percent-encoded (%20, %23)");
+        return result;
     }
     return fail(message, size, text,
                 "expected http://host[:port]/path, http+unix:/socket:/path, "
