@@ -45,7 +45,7 @@ end
 local function injection(server, path)
     for name, value in pairs {
         ["X-A%0D%0AX-Evil"] = "1", ["X-B"] = "1%0D%0AX-Evil:+1", ["X-C"] = "1%0AX-Evil:+1",
-        ["X-D"] = "1%0DX-Evil:+1", ["X%3A-E"] = "X-Evil", ["X-F"] = "1%00X-Evil", ["X+G"] = "X-Evil", [""] = "X-Evil",
+        ["X-D"] = "1%0DX-Evil:+1", ["X%3A-E"] = "X-Evil", ["X+G"] = "X-Evil", [""] = "X-Evil",
     } do
         local answer = server:get(path .. "?name=" .. name .. "&value=" .. value)
         t.ok(answer.complete and not answer.headers["x-evil"] and not answer.head:find("\n[^\r\n]*Evil:"),
@@ -53,6 +53,9 @@ local function injection(server, path)
         t.ok(answer.status == 400 or answer.status == 500, "and the handler is told: " .. name .. " = " .. value,
             tostring(answer.status))
     end
+    -- For a C handler the value ends at the NUL; a Lua handler is refused.
+    local cut = server:get(path .. "?name=X-F&value=1%00X-Evil:+1")
+    t.ok(cut.complete and not cut.head:find("Evil"), "nothing behind an encoded NUL gets into the head", cut.head)
     local answer = server:get(path .. "?name=X-Fine&value=one+two")
     t.is(answer.headers["x-fine"], "one two", "an ordinary header passes")
 end
@@ -63,7 +66,7 @@ t.each_engine(function(engine)
         routes = { "/answer=" .. t.fixture("answer.so"), "/lua/answer=" .. t.fixture("answer.lua") },
     }
     local front = t.front.nginx {
-        fcgi = server.address, keepalive = 4,
+        fcgi = server.address, keepalive = engine == "event" and 4 or nil,
         location = "      fastcgi_buffer_size 16k;\n      fastcgi_buffers 8 16k;\n",
     }
     for _, path in ipairs(twins) do
@@ -76,8 +79,8 @@ t.each_engine(function(engine)
                 "a body of 1,000,000 bytes is whole", #big.body .. " bytes")
         end)
     end
-    server:unchanged("one child answered all of it", { log = { "refused", "header", "status", "answer%.%a+:%d+" } })
     front:stop()
+    server:unchanged("one child answered all of it", { log = { "refused", "header", "status", "answer%.%a+:%d+" } })
     server:stop()
 end)
 t.done()

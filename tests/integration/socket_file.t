@@ -46,7 +46,7 @@ local function occupied()
     local failure = failure_of { children = 2, address = first.address }
     t.ok(failure.status == 111 or failure.status == 100, "a second start on the same path is refused",
         tostring(failure.status))
-    t.like(failure.err, "in use", "and says why")
+    t.like(failure.err, "another server answers there", "and says why")
     first:unchanged("the first one is undisturbed")
     first:stop()
     t.ok(not stat.stat(first.socket), "after a stop the file is gone")

@@ -123,6 +123,7 @@ local function become(options)
     if options.own_group then
         unistd.setpid("p", 0, 0)
     end
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     redirect(options.stdin or "/dev/null", 0, fcntl.O_RDONLY)
     redirect(options.stdout or "/dev/null", 1, append)
     redirect(options.stderr or options.stdout or "/dev/null", 2, append)

@@ -230,11 +230,8 @@ end
 -- programs are ended and its folder is removed.
 local signal = require("posix.signal")
 local function supervise(child)
-    for _, name in ipairs { "SIGTERM", "SIGINT" } do
-        signal.signal(signal[name], function(number)
-            signal.kill(child, number)
-        end)
-    end
+    signal.signal(signal.SIGTERM, signal.SIG_IGN) -- they reach the child, too: one process group
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     local how, code
     repeat
         how, code = process.wait(child, 3600)
@@ -252,12 +249,6 @@ if child > 0 then
     supervise(child)
 end
 process.become_reaper()
-for _, name in ipairs { "SIGTERM", "SIGINT" } do
-    signal.signal(signal[name], function(number)
-        close_down()
-        os.exit(128 + number)
-    end)
-end
 signal.signal(signal.SIGPIPE, signal.SIG_IGN)
 
 -- Parts are loaded when first used; they call back into this module.
