@@ -16,8 +16,6 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define SYSTEMD_FIRST_FD 3
-
 #define FAIL(...) (snprintf(error->text, sizeof error->text, __VA_ARGS__), -1)
 
 static int
@@ -205,7 +203,7 @@ open_inherited(struct listener *listener, struct config_error *error)
     if (count != NULL && (pid == NULL || atol(pid) == getpid())) {
         if (strcmp(count, "1") != 0)
             return FAIL("systemd passed %s sockets (LISTEN_FDS); give one per service", count);
-        return take_over(listener, SYSTEMD_FIRST_FD, "descriptor 3 (LISTEN_FDS)", error);
+        return take_over(listener, LISTENER_SYSTEMD_FD, "descriptor 3 (LISTEN_FDS)", error);
     }
     if (socket_option(STDIN_FILENO, SO_ACCEPTCONN) == 1)
         return take_over(listener, STDIN_FILENO, "descriptor 0", error);

@@ -13,6 +13,8 @@
 struct config;
 struct config_error;
 
+#define LISTENER_SYSTEMD_FD 3 /* where systemd puts the first socket */
+
 struct listener {
     int fd;           /* non-blocking, close-on-exec */
     uint32_t backlog; /* effective: what the kernel left of the wish */

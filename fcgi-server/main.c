@@ -107,6 +107,16 @@ serve_alone(const struct config *config, struct listener *listener)
     return status == 1 ? EXIT_USAGE : status;
 }
 
+/* What was inherited and not asked for is no business of ours. */
+static int
+close_inherited(const struct config *config)
+{
+    int listening = config->listen != NULL && strncmp(config->listen, "fd:", 3) == 0
+                        ? atoi(config->listen + 3)
+                        : LISTENER_SYSTEMD_FD;
+    return descriptors_close_others((int[]){config->ready_fd, listening}, 2);
+}
+
 static int
 open_logs(const struct config *config)
 {
@@ -160,6 +170,8 @@ main(int argc, char **argv)
         return fail(EXIT_USAGE, error.text);
     if (config.test)
         return test(&config);
+    if (left == NULL && close_inherited(&config) == -1)
+        return fail(EXIT_SYSTEM, strerror(errno));
     if ((status = open_logs(&config)) != EXIT_GOOD ||
         (status = open_listener(&listener, &config, left)) != EXIT_GOOD)
         return status;

@@ -33,7 +33,7 @@ local function bad_handlers(engine)
     refused(engine, "init refuses", t.fixture("bad_init.so") .. ",Bob", "no license for Bob")
     refused(engine, "syntax error in Lua", t.fixture("syntax.lua"), "syntax%.lua:%d+")
     refused(engine, "missing Lua file", t.dir .. "/absent.lua", "[Nn]o such file")
-    local not_elf = process.write_file(t.dir .. "/text.so", ("this is no shared object\n"):rep(10))
+    local not_elf = process.write_file(t.dir .. "/text.so", (("this is no shared object\n"):rep(50)):rep(10))
     refused(engine, "no shared object", not_elf, "ELF")
 end
 

@@ -87,11 +87,7 @@ end
 
 local function answers(self)
     return process.poll(10, function()
-        local c = fcgi.connect(self.address)
-        if c then
-            c:close()
-        end
-        return c ~= nil
+        return fcgi.get(self.address, "/ping", { timeout = 5 }).complete
     end)
 end
 
