@@ -21,6 +21,16 @@ function format.number(value)
     return sign .. digits
 end
 
+--- A large count in short: "2.2 M", "318 k".
+function format.short(value)
+    if value >= 1e6 then
+        return ("%.3g M"):format(value / 1e6)
+    elseif value >= 1e4 then
+        return ("%.0f k"):format(value / 1e3)
+    end
+    return format.number(value)
+end
+
 --- A rate: "12,345/s".
 function format.rate(value)
     return value and format.number(value) .. "/s" or DASH

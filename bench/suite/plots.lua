@@ -85,23 +85,28 @@ end
 
 local FRONTS = { nginx = true, apache = true, apache2 = true, lighttpd = true, ["node-cluster"] = true, node = true }
 
--- The parts of an arm's processor time per request: {name, class, us}.
-local function cpu_parts(arm)
-    local list, others = {}, {}
+--- The process groups of an arm, the front first: {name, class ("front", "application", "behind"), us
+-- (processor time per answer)}.
+function plots.groups(arm)
+    local list, number = {}, 0
     for name, group in pairs(arm.summary.groups) do
-        others[#others + 1] = { name = name, us = group.cpu_us_per_request or 0, front = FRONTS[name] or false }
+        list[#list + 1] = { name = name, us = group.cpu_us_per_request or 0, front = FRONTS[name] or false }
     end
-    table.sort(others, function(a, b)
+    table.sort(list, function(a, b)
         if a.front ~= b.front then
             return a.front
         end
         return a.name < b.name
     end)
-    local number = 0
-    for _, entry in ipairs(others) do
+    for _, entry in ipairs(list) do
         number = number + (entry.front and 0 or 1)
-        list[#list + 1] = { name = entry.name, us = entry.us, class = entry.front and "front" or number == 1 and "application" or "behind" }
+        entry.class = entry.front and "front" or number == 1 and "application" or "behind"
     end
+    return list
+end
+
+local function cpu_parts(arm)
+    local list = plots.groups(arm)
     list[#list + 1] = { name = "load client", us = arm.summary.client_cpu_us_per_request or 0, class = "client" }
     return list
 end
@@ -155,11 +160,13 @@ local function claim_range(claims)
     return low, high
 end
 
+local SHORT = { artefact = "artefact", reproduced = "reproduced", reversed = "reversed", equal = "no difference", open = "not measured" }
+
 local function claim_row(drawing, entry, y, scale)
     local claim, pair = entry.claim, entry.claim.pair or {}
     drawing:text(LEFT, y + 14, entry.context, "context halo")
     drawing:text(LEFT, y + 31, ("%s > %s"):format(claim.faster, claim.slower), "label halo")
-    drawing:text(WIDTH - RIGHT, y + 31, claim.judgement_text, "value halo judged-" .. claim.judgement, "end")
+    drawing:text(WIDTH - RIGHT, y + 31, SHORT[claim.judgement], "value halo judged-" .. claim.judgement, "end")
     drawing:line(LEFT, y + 46, WIDTH - RIGHT, y + 46, "lane")
     if pair.ratio then
         local hint = ("measured %s, 95 %% interval %s"):format(format.ratio(pair.ratio), format.interval(pair.low, pair.high))

@@ -2,6 +2,7 @@
 -- Pure: results in, SVG text out.
 
 local format = require("bench.suite.format")
+local plots_rows = require("bench.suite.plots")
 local svg = require("bench.suite.svg")
 
 local plots = {}
@@ -77,7 +78,7 @@ function plots.latency(part)
     if #lines == 0 then
         return nil
     end
-    local box = { left = 62, right = WIDTH - 150, top = 14, bottom = math.max(260, 20 + #lines * 17) }
+    local box = { left = 62, right = WIDTH - 172, top = 14, bottom = math.max(260, 20 + #lines * 17) }
     local drawing = svg.new(WIDTH, box.bottom + 44, "Response times by percentile: " .. part.title)
     local ticks = svg.log_ticks(low, high)
     local x = svg.linear(0, nines(LAST_QUANTILE), box.left, box.right)
@@ -127,16 +128,15 @@ local function stacked(point, names, upto)
 end
 
 local function group_names(arm)
-    local names = {}
-    for name in pairs(arm.summary.groups) do
-        names[#names + 1] = name
+    local names, classes = {}, {}
+    for i, entry in ipairs(plots_rows.groups(arm)) do
+        names[i], classes[i] = entry.name, entry.class
     end
-    table.sort(names)
-    return names
+    return names, classes
 end
 
 -- One slot in its lane: the asked load as a frame, processor use as stacked areas inside.
-local function draw_slot(drawing, slot, names, x, lane, cpus)
+local function draw_slot(drawing, slot, names, classes, x, lane, cpus)
     local from, to = slot.started_s, slot.started_s + slot.elapsed_s
     drawing:rect(x(from), lane.top, math.max(1, x(to) - x(from)), lane.height, slot.twin and "slot twin" or "slot",
         ("round %d%s: %s"):format(slot.round or 0, slot.twin and " (A/A twin)" or "", format.rate(slot.ok_per_s)))
@@ -152,7 +152,7 @@ local function draw_slot(drawing, slot, names, x, lane, cpus)
                 outline[#outline + 1] = { x(finish), value }
             end
         end
-        drawing:area(outline, lane.top + lane.height, ("use s%d"):format((upto - 1) % 8 + 1))
+        drawing:area(outline, lane.top + lane.height, "bar " .. classes[upto])
     end
 end
 
@@ -181,9 +181,10 @@ function plots.timeline(part, cpus)
         local lane = { top = top + (i - 1) * row + 18, height = 24 }
         drawing:text(box.left, lane.top - 5, arm.key, "label")
         drawing:text(box.right, lane.top - 5, table.concat(group_names(arm), " + "), "value", "end")
+        local names, classes = group_names(arm)
         for _, slot in ipairs(arm.slots) do
             if slot.elapsed_s then
-                draw_slot(drawing, slot, group_names(arm), x, lane, cpus)
+                draw_slot(drawing, slot, names, classes, x, lane, cpus)
             end
         end
     end

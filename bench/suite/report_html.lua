@@ -66,7 +66,7 @@ local function tiles(record, t)
         .. tile(tostring(judged.equal or 0), "no difference shown")
         .. tile(tostring(judged.artefact or 0), "artefacts of the measurement")
         .. tile(tostring(t.stacks), t.missing > 0 and ("stacks measured, %d not"):format(t.missing) or "stacks measured")
-        .. tile(format.number(t.requests), "verified answers, " .. format.number(t.failed) .. " failed") .. "</div>"
+        .. tile(format.short(t.requests), "correct answers, " .. format.number(t.failed) .. " failed") .. "</div>"
 end
 
 local function top(record, t)
@@ -94,6 +94,17 @@ local function top(record, t)
         .. table.concat(notes) .. "<nav>" .. table.concat(links) .. "</nav>" .. tiles(record, t) .. "</header>"
 end
 
+-- One line for each document, beside the figure of all claims.
+local function brief(record)
+    local items = {}
+    for _, document in ipairs(record.documents) do
+        local lines = story.lines(document)
+        items[#items + 1] = ('<li><a href="#%s">%s</a><p>%s</p><p class=small>%s</p></li>'):format(escape(document.name),
+            escape(document.title), parts.prose(lines[3].text), parts.prose(lines[4].text))
+    end
+    return "<div><h4>In short</h4><ul class=brief>" .. table.concat(items) .. "</ul></div>"
+end
+
 local function overview(record, t)
     if #t.claims == 0 then
         return ""
@@ -109,10 +120,11 @@ local function overview(record, t)
             end
         end
     end
-    return "<article><header><h3>What holds of the published claims</h3><p class=load>Each row: how many times as fast the published winner was then, "
-        .. "and is here.</p></header><div class='figures one'>" .. parts.figure("Then and now", plots.claims(t.claims)) .. "</div>"
-        .. parts.key({ { "then", "var(--card)", "published" }, { "round", "var(--good)", "measured: same winner" },
-            { "round", "var(--bad)", "measured: other winner" }, { "round", "var(--faint)", "measured: no difference shown" } })
+    local key = parts.key({ { "then", "var(--card)", "published" }, { "round", "var(--good)", "here: same winner" },
+        { "round", "var(--bad)", "here: other winner" }, { "round", "var(--faint)", "here: no difference shown" } })
+    return "<article><header><h3>What holds of the published claims</h3><p class=load>How many times as fast the published winner was then, "
+        .. "and is here. A dashed diamond counted error pages.</p></header><div class=figures>"
+        .. parts.figure("Then and now", plots.claims(t.claims), key) .. brief(record) .. "</div>"
         .. parts.details("The same as a table", parts.table({ "Document", "Comparison", "Claim", ">then", ">now", ">95 % interval",
             "Judgement" }, rows)) .. "</article>"
 end
@@ -120,7 +132,6 @@ end
 local RENDER = { comparison = parts.comparison, programs = parts.programs, experiment = parts.experiment }
 
 local function document_section(document, record)
-    story.effects(document)
     local lines = {}
     for _, line in ipairs(story.lines(document)) do
         lines[#lines + 1] = ("<dt>%s</dt><dd>%s</dd>"):format(escape(line.head), parts.prose(line.text))
@@ -194,6 +205,9 @@ Little's X R / c compares rate times response time with the number of clients: 1
 --- The page as text.
 function html.render(record)
     local t = totals(record)
+    for _, document in ipairs(record.documents) do
+        story.effects(document)
+    end
     local out = { '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">'
         .. '<meta name="color-scheme" content="light dark"><link rel="icon" href="data:,"><title>Published web benchmarks, measured again</title><style>', style,
         "</style></head><body>", top(record, t), "<main>", overview(record, t) }

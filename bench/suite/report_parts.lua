@@ -289,8 +289,8 @@ function parts.programs(part)
     end
     return ("<article id=%q><header><h3>%s</h3><p class=load>%s</p></header>"):format(part.name, escape(part.title),
         "Published reading: " .. escape(part.reading or ""))
-        .. '<div class="figures one">' .. parts.figure("Time of the whole process", plots.programs(part)) .. "</div>"
-        .. '<ul class="findings">' .. table.concat(verdicts) .. "</ul>"
+        .. "<div class=figures>" .. parts.figure("Time of the whole process", plots.programs(part))
+        .. "<div><h4>Here, paired by round</h4><ul class=findings>" .. table.concat(verdicts) .. "</ul></div></div>"
         .. parts.details("Numbers and commands", parts.table({ "Program", "Interpreter", ">published real s", ">user", ">system", ">measured real s",
             ">user", ">system", "command" }, rows)) .. "</article>"
 end

@@ -51,6 +51,8 @@ tbody tr:last-child td{border-bottom:0}
 .small{color:var(--faint);font-size:13px}
 .chip{display:inline-block;border-radius:6px;padding:1px 8px;font-size:13px;font-weight:600;white-space:nowrap;border:1px solid currentColor}
 .chip.reproduced{color:var(--good)}.chip.reversed{color:var(--bad)}.chip.equal,.chip.open{color:var(--soft)}.chip.artefact{color:var(--warn)}
+.brief{list-style:none;margin:0;padding:0}.brief li{padding:0 0 12px;margin:0 0 12px;border-bottom:1px solid var(--rule)}.brief li:last-child{border:0}
+.brief a{font-weight:600;text-decoration:none}.brief a:hover{text-decoration:underline}.brief p{margin:3px 0 0;font-size:15px;line-height:1.45}.brief p.small{font-size:13.5px}
 .note{border-left:3px solid var(--warn);padding:2px 0 2px 14px;margin:10px 0;font-size:15px;color:var(--soft);max-width:80ch}
 .findings{margin:0;padding:0 0 0 18px;max-width:80ch}.findings li{margin:0 0 7px}
 details{border-top:1px solid var(--rule);margin-top:14px;padding-top:12px}
@@ -90,7 +92,7 @@ footer{margin-top:72px;padding-top:20px;padding-bottom:56px;color:var(--faint);f
 @media (max-width:820px){.figures{grid-template-columns:minmax(0,1fr)}}
 @media (max-width:560px){main,header.top,footer{padding-left:16px;padding-right:16px}header.top{padding-top:32px}
 article{padding:18px 16px;margin-left:-6px;margin-right:-6px}.story{grid-template-columns:1fr;gap:2px 0}.story dd{margin-bottom:10px}
-.tile b{font-size:25px}.label,.value,.end-label{font-size:15px}.tick,.axis-title{font-size:14px}section.document{margin-top:52px}}
+.scroll table{min-width:660px}.tile b{font-size:25px}.label,.value,.end-label{font-size:15px}.tick,.axis-title{font-size:14px}section.document{margin-top:52px}}
 @media print{:root{--page:#fff;--card:#fff;--ink:#000;--soft:#333;--faint:#555;--rule:#ccc;--grid:#e5e5e5}
 body{font-size:11pt}article{break-inside:auto;border-color:#bbb}figure,tr,.tile{break-inside:avoid}nav{display:none}pre{max-height:none;white-space:pre-wrap}
 section.document{break-before:page}}
