@@ -27,5 +27,6 @@ route("/lua/echo", "echo.lua", "hello world\n")
 route("/lua/hello", "hello.lua")
 route("/lua/sleep", "sleep.lua")
 route("/lua/table", "table.lua")
+route("/lua/table/concat", "table.lua", "concat") -- the slower of its two forms, to compare
 route("/lua/globals", "globals.lua")
 route("/lua/proxy", "proxy.lua", "127.0.0.1:9578")

@@ -213,7 +213,9 @@ load_handlers(const struct config *config, char *error, size_t error_size)
         .route_count = config->route_count,
         .folders = config->folders,
         .builtin = status_builtin,
-        .lua = {.allow_os = config->allow_lua_os},
+        .lua = {.memory_max = config->lua_memory,
+                .allow_os = config->allow_lua_os,
+                .no_jit = config->lua_no_jit},
     };
     return router_new(&options, error, error_size);
 }

@@ -100,7 +100,9 @@ struct config {
     const char *handlers_dir; /* where relative handler names are looked up, too; NULL: defaults */
     const char *status_path;  /* NULL or "": no such route */
     const char *ping_path;
-    bool allow_lua_os; /* Lua handlers get io, os.execute and the like */
+    bool allow_lua_os;   /* Lua handlers get io, os.execute and the like */
+    uint64_t lua_memory; /* bytes that the Lua state of one child may hold */
+    bool lua_no_jit;     /* Lua is interpreted only */
     struct config_route routes[CONFIG_ROUTES_MAX];
     uint32_t route_count;
 

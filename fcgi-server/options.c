@@ -111,6 +111,10 @@ const struct config_option config_options[] = {
      "answer PATH with \"pong\""},
     {"allow-lua-os", 0, CONFIG_FLAG, ALWAYS, AT(allow_lua_os), 0, 0, "no", NULL,
      "give Lua handlers the whole standard library"},
+    {"lua-memory", 0, CONFIG_SIZE, ALWAYS, AT(lua_memory), 1 << 20, INT64_MAX, "128m", "SIZE",
+     "memory of all Lua handlers of a child; 500 beyond"},
+    {"lua-no-jit", 0, CONFIG_FLAG, ALWAYS, AT(lua_no_jit), 0, 0, "no", NULL,
+     "only interpret Lua: slower, but a time limit stops every loop"},
 
     {"log", 0, CONFIG_TEXT, ALWAYS, AT(log), 0, 0, "stderr", "TARGET", "file, stderr or syslog"},
     {"log-level", 0, CONFIG_ENUM, ALWAYS, AT(log_level), 0, 4, "notice",
