@@ -252,7 +252,7 @@ is_ending(const struct event_engine *engine)
 static bool
 slice_is_over(const struct event_engine *engine, int64_t begun_ns)
 {
-    return engine->now_ns - begun_ns > SLICE_NS || is_ending(engine);
+    return engine->now_ns - begun_ns > SLICE_NS;
 }
 
 /* Connections with bytes in their buffers: each gets one turn. */
@@ -369,7 +369,7 @@ on_timers(struct event_engine *engine)
     int64_t begun_ns = engine->now_ns;
 
     while ((timer = timers_first(&engine->timers)) != NULL && timer->at_ns <= engine->now_ns &&
-           engine->now_ns - begun_ns <= SLICE_NS) { /* at the end, too */
+           !slice_is_over(engine, begun_ns)) {
         struct exchange *exchange = exchange_of(timer);
         int64_t limit_ns = (int64_t)engine->config->request_timeout_ms * MS;
         if (limit_ns > 0 && engine->now_ns - exchange->start_ns >= limit_ns) {

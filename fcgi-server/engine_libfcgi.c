@@ -3,8 +3,9 @@
  * engine_libfcgi.c - one connection at a time, through libfcgi: how FastCGI
  * programs have been written since 1996, kept as the measure of the other engine.
  * The library parses the request (behind guard.h) and writes the answer. As in
- * its own accept loop, an idle kept connection holds the child: with this engine,
- * have more children than the front end keeps connections.
+ * its own accept loop, an idle kept connection holds the child; unlike there, it
+ * is given up when others have waited for RELEASE_MS. Have more children than the
+ * front end keeps connections, or do without these.
  */
 #include "answer.h"
 #include "config.h"
@@ -28,6 +29,10 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+/* How long a connection waits to be accepted before a child that sits on an idle
+ * kept one gives that up. Short of it, another child may come. */
+#define RELEASE_MS 5
+
 /* How long we wait for a peer to take notice of a connection that we end while it
  * is still sending; libfcgi itself allows 2 s. */
 #define LINGER_MS 1000
@@ -38,6 +43,7 @@ struct loop {
     int accept_fd; /* epoll: the listening socket, exclusively, and the orders */
     int fd;        /* the connection; -1: none */
     short hang_events;
+    bool served;   /* it has got an answer */
     uint64_t left; /* requests until the child ends */
     struct intake intake;
     struct request request;
@@ -75,22 +81,48 @@ drop_slowly(struct loop *loop)
     drop(loop);
 }
 
-/* Waits for bytes. Returns 1; 0 when the child must end and nothing has begun to
- * arrive, or the time is up; -1 on a broken connection. */
+/* Whether somebody waits to be accepted. */
+static bool
+somebody_waits(const struct loop *loop)
+{
+    struct pollfd listener = {.fd = loop->context->listen_fd, .events = POLLIN};
+    return poll(&listener, 1, 0) == 1;
+}
+
+/* An idle kept connection is given up for one that has been waiting for a while.
+ * Bytes that were sent before are still read (see event_shed()). Returns whether
+ * there is nothing to read. */
+static bool
+give_up(struct loop *loop)
+{
+    char byte;
+
+    if (loop->hang_events == 0) {
+        shutdown(loop->fd, SHUT_RD);
+    }
+    return recv(loop->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) <= 0;
+}
+
+/* Waits for bytes. Returns 1; 0 when the time is up, the child must end, or others
+ * have waited for RELEASE_MS, and nothing has begun to arrive; -1 on failure. */
 static int
 wait_readable(struct loop *loop)
 {
     const struct config *config = loop->context->config;
     bool idle = intake_is_empty(&loop->intake);
+    bool kept = idle && loop->served;
     uint64_t timeout_ms = idle ? config->keep_timeout_ms : config->read_timeout_ms;
     int64_t end_ns = service_now_ns() + (int64_t)timeout_ms * 1000000;
+    bool waited = false; /* somebody did, at the last look */
 
     board_state(loop->context->slot, idle ? BOARD_IDLE : BOARD_READING);
     for (;;) {
-        struct pollfd fds[] = {{.fd = loop->fd, .events = POLLIN},
-                               {.fd = loop->context->order_fd, .events = POLLIN}};
+        struct pollfd fds[] = {
+            {.fd = loop->fd, .events = POLLIN},
+            {.fd = loop->context->order_fd, .events = POLLIN},
+            {.fd = kept && !waited ? loop->context->listen_fd : -1, .events = POLLIN}};
         int64_t left_ms = (end_ns - service_now_ns()) / 1000000;
-        int ready = poll(fds, 2, left_ms < 0 ? 0 : (int)left_ms + 1);
+        int ready = poll(fds, 3, waited ? RELEASE_MS : left_ms < 0 ? 0 : (int)left_ms + 1);
         if (ready == -1 && errno != EINTR) {
             return -1;
         }
@@ -101,6 +133,10 @@ wait_readable(struct loop *loop)
         if (order == CHILD_STOP || (order != CHILD_SERVE && idle) || left_ms <= 0) {
             return 0;
         }
+        if (waited && somebody_waits(loop)) {
+            return give_up(loop) ? 0 : 1;
+        }
+        waited = ready > 0 && fds[2].revents != 0;
     }
 }
 
@@ -335,6 +371,7 @@ static void
 serve_connection(struct loop *loop)
 {
     intake_init(&loop->intake, &loop->limits);
+    loop->served = false;
     while (loop->fd != -1) {
         enum intake_result result = intake_next(&loop->intake);
         int stays = 1;
@@ -344,6 +381,7 @@ serve_connection(struct loop *loop)
             break;
         case INTAKE_REQUEST:
             stays = serve_request(loop) && loop->left > 0;
+            loop->served = true;
             break;
         case INTAKE_ABORTED:
             board_count(&loop->context->slot->aborted);
