@@ -262,37 +262,10 @@ copy_all(lua_State *L)
     lua_pop(L, 1);
 }
 
-/* The table behind ("x"):rep() is common to all scripts: out of their reach. */
-static void
-hide_string_methods(lua_State *L)
-{
-    lua_pushliteral(L, "");
-    lua_getmetatable(L, -1);
-    lua_pushboolean(L, 0);
-    lua_setfield(L, -2, "__metatable");
-    lua_pop(L, 2);
-}
-
-/* Replaces the libraries in the table on top by copies, so that what one script does
- * to them concerns no other. */
-static void
-copy_libraries(lua_State *L)
-{
-    for (size_t index = 1; index < sizeof allowed / sizeof *allowed; index++) {
-        lua_newtable(L);
-        lua_getfield(L, -2, allowed[index].library);
-        copy_all(L);
-        lua_setfield(L, -2, allowed[index].library);
-    }
-}
-
 void
 lua_sandbox_open(lua_State *L, struct lua_host *host)
 {
     luaL_openlibs(L);
-    if (!host->options.allow_os) {
-        hide_string_methods(L);
-    }
     lua_newtable(L);
     if (host->options.allow_os) {
         lua_getglobal(L, "_G");
