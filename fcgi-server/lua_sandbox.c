@@ -286,29 +286,9 @@ lua_sandbox_open(lua_State *L, struct lua_host *host)
             lua_setfield(L, -2, allowed[index].library);
         }
     }
-    if (!host->options.allow_os) {
-        lua_pushliteral(L, ""); /* all strings share a metatable, and through it a library */
-        lua_getmetatable(L, -1);
-        lua_pushliteral(L, "locked");
-        lua_setfield(L, -2, "__metatable");
-        lua_pop(L, 2);
-    }
     lua_pushcfunction(L, print);
     lua_setfield(L, -2, "print");
     host->base_ref = luaL_ref(L, LUA_REGISTRYINDEX);
-}
-
-/* Replaces the libraries in the globals on top by copies: what a script changes in
- * them concerns itself only. */
-static void
-copy_libraries(lua_State *L)
-{
-    for (size_t index = 1; index < sizeof allowed / sizeof *allowed; index++) {
-        lua_newtable(L);
-        lua_getfield(L, -2, allowed[index].library);
-        copy_all(L);
-        lua_setfield(L, -2, allowed[index].library);
-    }
 }
 
 /* Sets a function whose first upvalue is the table of globals on top. */
