@@ -262,6 +262,19 @@ copy_all(lua_State *L)
     lua_pop(L, 1);
 }
 
+/* Replaces the libraries in the table on top by copies, so that what one script does
+ * to them concerns no other. */
+static void
+copy_libraries(lua_State *L)
+{
+    for (size_t index = 1; index < sizeof allowed / sizeof *allowed; index++) {
+        lua_newtable(L);
+        lua_getfield(L, -2, allowed[index].library);
+        copy_all(L);
+        lua_setfield(L, -2, allowed[index].library);
+    }
+}
+
 void
 lua_sandbox_open(lua_State *L, struct lua_host *host)
 {
