@@ -262,6 +262,17 @@ copy_all(lua_State *L)
     lua_pop(L, 1);
 }
 
+/* The table behind ("x"):rep() is common to all scripts: out of their reach. */
+static void
+hide_string_methods(lua_State *L)
+{
+    lua_pushliteral(L, "");
+    lua_getmetatable(L, -1);
+    lua_pushliteral(L, "locked");
+    lua_setfield(L, -2, "__metatable");
+    lua_pop(L, 2);
+}
+
 /* Replaces the libraries in the table on top by copies, so that what one script does
  * to them concerns no other. */
 static void
@@ -279,6 +290,9 @@ void
 lua_sandbox_open(lua_State *L, struct lua_host *host)
 {
     luaL_openlibs(L);
+    if (!host->options.allow_os) {
+        hide_string_methods(L);
+    }
     lua_newtable(L);
     if (host->options.allow_os) {
         lua_getglobal(L, "_G");

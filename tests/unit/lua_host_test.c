@@ -150,6 +150,8 @@ every_kind_of_error_is_one_500_and_one_line(void **state)
         {"loadstring(string.dump(function() end))()", "attempt to call a nil value"},
         {"debug.getregistry()", "attempt to call field 'getregistry' (a nil value)"},
         {"setmetatable(_G, {})", "protected metatable"},
+        {"getmetatable('').__index = {}", "script.lua:2: attempt to index a string value"},
+        {"string.rep = nil error(('x'):rep(2))", "script.lua:2: xx"},
     };
     char text[512];
     (void)state;
