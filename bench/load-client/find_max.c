@@ -6,7 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ACHIEVED 0.98 /* of the rate, below which it counts as not sent */
+#define ACHIEVED  0.98 /* of the rate, below which it counts as not sent */
+#define STEP_DOWN 0.8  /* from a rate that did not hold again */
 
 /* One run at <rate>; notes it in <s>. -1 when it could not be started. */
 static int
@@ -36,6 +37,26 @@ try_rate(struct search *s, struct result *result, const struct options *o, struc
     return 0;
 }
 
+/* The search may have been lucky once: the rate must hold again, or the next
+ * lower one that held, or else a lower one yet. */
+static int
+confirm(struct search *s, struct result *result, const struct options *o, struct target *target,
+        const struct slo *slo, char *message, size_t size)
+{
+    double rate = search_best(s);
+    while (rate > 0 && s->count < SEARCH_STEPS && !result->interrupted) {
+        if (try_rate(s, result, o, target, slo, rate, message, size) == -1)
+            return -1;
+        if (s->step[s->count - 1].held) {
+            s->rate_per_s = rate;
+            return 0;
+        }
+        double next = search_best(s);
+        rate = next > 0 ? next : rate * STEP_DOWN;
+    }
+    return 0;
+}
+
 int
 find_max(struct search *s, struct result *result, const struct options *o, struct target *target,
          const struct slo *slo, char *message, size_t size)
@@ -54,15 +75,5 @@ find_max(struct search *s, struct result *result, const struct options *o, struc
         if (try_rate(s, result, o, target, slo, rate, message, size) == -1)
             return -1;
     }
-    /* The search may have been lucky once: the rate must hold again, or the
-     * next lower one. */
-    while (!result->interrupted && (rate = search_best(s)) > 0 && s->count < SEARCH_STEPS) {
-        if (try_rate(s, result, o, target, slo, rate, message, size) == -1)
-            return -1;
-        if (s->step[s->count - 1].held) {
-            s->rate_per_s = rate;
-            break;
-        }
-    }
-    return 0;
+    return confirm(s, result, o, target, slo, message, size);
 }
