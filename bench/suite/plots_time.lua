@@ -237,6 +237,11 @@ function plots.curve(options)
         end
         drawing:path(path, extra[2], extra[1])
     end
+    local joined = {}
+    for i, point in ipairs(points) do
+        joined[i] = { x(point.x), y(point.y) }
+    end
+    drawing:path(joined, "line s1 faint")
     for _, point in ipairs(points) do
         if point.low then
             drawing:line(x(point.x), y(point.low), x(point.x), y(point.high), "whisker")

@@ -3,9 +3,14 @@
 local files = require("bench.suite.files")
 local report = {}
 
---- Writes both reports for <record> into <folder>; returns the list of their paths.
+--- Writes both reports for <record> into <folder>; returns the list of their paths. Results of a
+-- tuning run have reports of their own.
 function report.write(record, folder)
     local written = {}
+    if record.tunings then
+        require("bench.suite.tune_report").write(record, folder)
+        return { folder .. "/report.html", folder .. "/report.md" }
+    end
     for name, render in pairs({
         ["report.md"] = require("bench.suite.report_markdown").render,
         ["report.html"] = require("bench.suite.report_html").render,

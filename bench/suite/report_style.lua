@@ -74,7 +74,7 @@ footer{margin-top:72px;padding-top:20px;padding-bottom:56px;color:var(--faint);f
 .bar.documented{fill:var(--s1)}.bar.tuned{fill:var(--s2)}.bar.reference{fill:var(--ref)}
 .bar.front{fill:var(--s1)}.bar.application{fill:var(--s8)}.bar.behind{fill:var(--s5)}.bar.client{fill:var(--ref)}
 .whisker{stroke:var(--ink);stroke-width:1.5;opacity:.75}
-.line{stroke-width:2;stroke-linejoin:round;stroke-linecap:round}.line.dashed{stroke-dasharray:5 4}
+.line{stroke-width:2;stroke-linejoin:round;stroke-linecap:round}.line.faint{opacity:.35}.line.dashed{stroke-dasharray:5 4}
 .leader{stroke-width:1;opacity:.45}
 .line.fit{stroke:var(--s2)}.line.bound{stroke:var(--faint);stroke-dasharray:3 4}.mark{stroke:var(--s8);stroke-width:2}
 .s1{--c:var(--s1)}.s2{--c:var(--s2)}.s3{--c:var(--s3)}.s4{--c:var(--s4)}.s5{--c:var(--s5)}.s6{--c:var(--s6)}.s7{--c:var(--s7)}.s8{--c:var(--s8)}

@@ -388,6 +388,7 @@ end
 --- Writes the reports of <record> into <folder>.
 function tune_report.write(record, folder)
     files.write(folder .. "/report.md", tune_report.markdown(record))
+    files.write(folder .. "/report.html", require("bench.suite.report_tune").render(record))
 end
 
 return tune_report
