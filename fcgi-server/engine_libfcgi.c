@@ -325,7 +325,9 @@ run_request(struct loop *loop)
     while (result == FH_WAIT) {
         result = wait_and_resume(loop);
     }
-    if (!request->broken && put_library(request) == 0) {
+    bool whole = !request->broken && put_library(request) == 0;
+    service_end(context, request, start_ns, service_now_ns()); /* while the parameters live */
+    if (whole) {
         loop->library.keepConnection = 1; /* closing is ours: the library would wait 2 s */
         FCGX_Finish_r(&loop->library);
         request->broken = loop->library.ipcFd == -1; /* closed by the library after an error */
@@ -334,7 +336,6 @@ run_request(struct loop *loop)
         FCGX_Free(&loop->library, 0);
     }
     loop->library.ipcFd = -1;
-    service_end(context, request, start_ns, service_now_ns());
 }
 
 /* Runs or refuses the whole request. Returns whether the connection stays. */

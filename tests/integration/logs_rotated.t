@@ -48,7 +48,7 @@ t.each_engine(function(engine)
         one_line(server, "after")
     end
     t.ok(process.poll(3, function()
-        return count(log, "asked to fail") == between + 10 and count(access, "tag=after") == 10
+        return count(log, "asked to fail") >= between + 10 and count(access, "tag=after") == 10
     end), "the new files get the lines of every child",
         count(log, "asked to fail") .. " and " .. count(access, "tag=after"))
     t.ok(size(log .. ".1") <= old_log + 200 and size(access .. ".1") == old_access, "the old ones stop growing",
