@@ -39,9 +39,6 @@ struct event_engine {
 /* The engine of this process. */
 extern struct event_engine *event_here;
 
-/* A handler that runs longer than this is slow: others must not wait behind it. */
-#define EVENT_SLOW_NS WATCH_TICK_NS
-
 /* Bytes have arrived on <connection>, or it has been closed: reads, and serves what
  * is whole. <gone>: the peer has closed the connection altogether. */
 void event_on_input(struct event_engine *engine, struct connection *connection, bool gone);

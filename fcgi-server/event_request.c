@@ -283,7 +283,7 @@ call(struct event_engine *engine, struct connection *connection, bool again, sho
     engine->running = NULL;
 
     engine->now_ns = service_now_ns();
-    if (engine->now_ns - begun_ns > EVENT_SLOW_NS) {
+    if (engine->now_ns - begun_ns > WATCH_SLOW_NS) {
         engine->slow_until_ns = engine->now_ns + 1000 * MS;
     }
     if (request->timed_out) {

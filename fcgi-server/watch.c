@@ -4,10 +4,19 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <time.h>
 
-/* Ticks without a running handler before the thread goes to sleep. */
-#define QUIET_TICKS 10
+/* How often we look: each look costs a timer and two context switches, which a
+ * child that only has quick handlers should not notice. */
+#define TICK_NS       WATCH_SLOW_NS
+#define QUIET_TICK_NS INT64_C(20000000)
+
+/* A handler that was slow makes the quick ticks last for so long. */
+#define ALERT_NS INT64_C(1000000000)
+
+/* Looks without a running handler before the thread goes to sleep. */
+#define QUIET_LOOKS 10
 
 #define STACK_SIZE ((size_t)65536)
 
@@ -23,37 +32,42 @@ sleep_until_needed(struct watch *watch)
     }
 }
 
-/* Calls tick() if the same handler still runs once we have the lock. */
-static void
-look(struct watch *watch, int64_t since_ns)
+/* Calls tick() if the same handler still runs once we have the lock. Returns
+ * whether it is slow. */
+static bool
+look(struct watch *watch, int64_t since_ns, int64_t now_ns)
 {
-    int64_t now_ns = service_now_ns();
-
-    if (now_ns - since_ns < WATCH_TICK_NS || pthread_mutex_trylock(&watch->lock) != 0) {
-        return;
+    if (now_ns - since_ns < WATCH_SLOW_NS || pthread_mutex_trylock(&watch->lock) != 0) {
+        return false;
     }
-    if (atomic_load(&watch->busy_since_ns) == since_ns) {
+    bool slow = atomic_load(&watch->busy_since_ns) == since_ns;
+    if (slow) {
         watch->tick(watch->owner, now_ns - since_ns, now_ns);
     }
     pthread_mutex_unlock(&watch->lock);
+    return slow;
 }
 
 static void *
 run(void *argument)
 {
     struct watch *watch = argument;
-    struct timespec pause = {.tv_nsec = WATCH_TICK_NS};
-    int quiet = QUIET_TICKS;
+    int64_t alert_until_ns = 0;
+    int quiet = QUIET_LOOKS;
 
     for (;;) {
         int64_t since_ns = atomic_load(&watch->busy_since_ns);
+        int64_t now_ns = service_now_ns();
         if (since_ns != 0) {
             quiet = 0;
-            look(watch, since_ns);
-        } else if (++quiet > QUIET_TICKS) {
+            if (look(watch, since_ns, now_ns)) {
+                alert_until_ns = now_ns + ALERT_NS;
+            }
+        } else if (++quiet > QUIET_LOOKS) {
             sleep_until_needed(watch);
             quiet = 0;
         }
+        struct timespec pause = {.tv_nsec = now_ns < alert_until_ns ? TICK_NS : QUIET_TICK_NS};
         nanosleep(&pause, NULL);
     }
     return NULL;

@@ -14,7 +14,8 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define WATCH_TICK_NS INT64_C(5000000)
+/* A handler that runs longer than this is slow. */
+#define WATCH_SLOW_NS INT64_C(5000000)
 
 struct watch {
     pthread_mutex_t lock;
@@ -28,7 +29,8 @@ struct watch {
 
 /* Starts the thread; the caller is the serving one and gets the lock. <tick> is
  * called with the lock held when one handler has run for <busy_ns>, at least
- * WATCH_TICK_NS, and every WATCH_TICK_NS from then on. Returns 0 or an error
+ * WATCH_SLOW_NS, and again and again while it runs: every WATCH_SLOW_NS, the first
+ * time, when no handler was slow of late, up to 20 ms later. Returns 0 or an error
  * number. There is no end: the thread lives as long as the child. */
 int watch_start(struct watch *watch, void (*tick)(void *owner, int64_t busy_ns, int64_t now_ns),
                 void *owner);
