@@ -52,6 +52,32 @@ function interrupt.is(failure)
     return type(failure) == "table" and failure.interrupt ~= nil
 end
 
+--- Raises the interrupt when there is one: for places behind a pcall that may have swallowed it.
+function interrupt.check()
+    if pending and not shielded then
+        raise()
+    end
+end
+
+--- pcall for the part of a program that an interrupt ends, with the clean-up after it: returns true,
+-- or false and the failure; no interrupt is raised any more when it has returned false.
+-- A signal may reach Lua in the middle of a call and spoil its arguments, so that an ordinary error
+-- comes first and the interrupt one instruction later: the outer pcall is there for that one.
+function interrupt.attempt(work, ...)
+    local arguments = { ... }
+    local ok, failure = pcall(function()
+        local fine, why = pcall(work, unpack(arguments))
+        if not fine then
+            error(why, 0)
+        end
+    end)
+    if pending then
+        debug.sethook()
+        return false, { interrupt = pending }
+    end
+    return ok, failure
+end
+
 --- Runs <work>(...) undisturbed: a signal meanwhile is remembered and nothing is raised.
 function interrupt.shield(work, ...)
     local before = shielded
@@ -72,8 +98,10 @@ local function worker(work, own_parent)
         unistd._exit(111)
     end
     install(function(number)
+        -- Only the first one raises: a second would end the clean-up that the first has begun.
+        local first = pending == nil
         pending = pending or number
-        if not shielded then
+        if first and not shielded then
             debug.sethook(raise, "", 1)
         end
     end)

@@ -112,7 +112,7 @@ function run.all(options)
     files.make_folder(session.scratch)
     announce(the_plan, session.live, record)
     local began = process.now()
-    local ok, failure = pcall(function()
+    local ok, failure = interrupt.attempt(function()
         for _, step in ipairs(the_plan.steps) do
             local before = session.live.done_s
             CARRY_OUT[step.kind](step, session, document_record(record, step.document).parts)

@@ -165,6 +165,9 @@ local function attempt(description, opts)
         if not opts.dir then
             files.remove_tree(s.folder)
         end
+        if type(list) == "table" then
+            error(list, 0) -- an interrupt, not a failure of the description
+        end
         return nil, s.name .. ": " .. tostring(list)
     end
     local reason

@@ -7,6 +7,8 @@
 -- the best count beside each new one. Results are saved after each point.
 
 local bit = require("bit")
+local stat = require("posix.sys.stat")
+local unistd = require("posix.unistd")
 local files = require("bench.suite.files")
 local interrupt = require("bench.suite.interrupt")
 local live = require("bench.suite.live")
@@ -25,6 +27,7 @@ local usl = require("bench.suite.usl")
 
 local tune = {}
 
+local PRIVATE = 448 -- 0700
 local REFINEMENTS_MAX = 3
 -- With more noise than this, counts that are close together cannot be told apart.
 local NOISE_FOR_REFINING = 0.15
@@ -119,6 +122,7 @@ local function measure_point(tuning, work, session, item)
     local label = ("%s  %d children, round %d"):format(tuning.name, item.children, work.rounds)
     session.live:status(label)
     local point = sweep.point(work.pool, item.children, work.target, tuning.base, session)
+    interrupt.check()
     point.round = work.rounds
     session.live:advance(planned_point_s(work, tuning))
     if item.twin then
@@ -276,6 +280,7 @@ local function run_target(tuning, target, session)
     session.live:heading(("%s: %s, counts %s"):format(tuning.name, target.rate_per_s and target.rate_per_s .. " requests/s"
         or target.connections .. " clients", table.concat(target.counts, " ")))
     local work, reason = prepare(tuning, target, session)
+    interrupt.check()
     if not work then
         tuning.error = reason
         session.live:line("  cannot be measured: " .. reason)
@@ -303,6 +308,33 @@ local function finish(record, folder, parent)
     results.mark_latest(parent, folder)
 end
 
+local function new_record(options)
+    local record = { schema = results.schema, kind = "tune", started = results.time(process.wall()), seed = options.seed,
+        command = options.text, complete = false, machine = {}, documents = {}, marks = {}, tunings = {} }
+    for i, target in ipairs(options.targets) do
+        record.tunings[i] = new_tuning(target)
+        record.tunings[i].planned_s = (#target.counts + 1) * target.repeats * (target.seconds + OVERHEAD_S + RESTART_S)
+    end
+    return record
+end
+
+-- All targets, one after another.
+local function run_targets(record, options, session)
+    record.machine = machine.describe(session.root)
+    session.cpus = record.machine.cpus
+    session.somaxconn = tonumber(record.machine.settings.somaxconn) or 128
+    for _, tuning in ipairs(record.tunings) do
+        session.live.planned_s = session.live.planned_s + tuning.planned_s
+    end
+    session.live:line(("%s, %d processors, load average %.2f"):format(record.machine.cpu or "unknown processor", session.cpus,
+        record.machine.load_average or 0))
+    for i, target in ipairs(options.targets) do
+        run_target(record.tunings[i], target, session)
+        session.save()
+    end
+    record.complete = true
+end
+
 local function work(options, root, note)
     local folder, reason = results.make_folder(options.output)
     if not folder then
@@ -310,34 +342,20 @@ local function work(options, root, note)
     end
     files.write(note, folder)
     math.randomseed(options.seed)
-    local record = { schema = results.schema, kind = "tune", started = results.time(process.wall()), seed = options.seed,
-        command = options.text, complete = false, machine = machine.describe(root), documents = {}, marks = {}, tunings = {} }
-    local view = live.new(0, options.plain)
-    local session = { root = root, client = options.client, scratch = options.scratch, live = view, cpus = record.machine.cpus,
-        somaxconn = tonumber(record.machine.settings.somaxconn) or 128 }
+    local record, view = new_record(options), live.new(0, options.plain)
+    local session = { root = root, client = options.client, scratch = options.scratch, live = view }
     function session.save()
         results.save(record, folder)
     end
+    interrupt.shield(session.save)
     files.make_folder(session.scratch)
-    for i, target in ipairs(options.targets) do
-        record.tunings[i] = new_tuning(target)
-        record.tunings[i].planned_s = (#target.counts + 1) * target.repeats * (target.seconds + OVERHEAD_S + RESTART_S)
-        view.planned_s = view.planned_s + record.tunings[i].planned_s
-    end
-    view:line(("%s, %d processors, load average %.2f"):format(record.machine.cpu or "unknown processor", session.cpus,
-        record.machine.load_average or 0))
-    local ok, failure = pcall(function()
-        for i, target in ipairs(options.targets) do
-            run_target(record.tunings[i], target, session)
-            session.save()
-        end
-        record.complete = true
-    end)
+    local ok, failure = interrupt.attempt(run_targets, record, options, session)
     interrupt.shield(function()
         stack.down_all()
         tune_pool.stop_all()
         record.interrupted = interrupt.pending() and interrupt.name(interrupt.pending()) or nil
-        record.failure = not ok and not interrupt.pending() and tostring(failure) or nil
+        record.complete = record.complete and not record.interrupted
+        record.failure = not ok and not record.interrupted and tostring(failure) or nil
         finish(record, folder, options.output)
         view:line(("\n%sresults: %s"):format(record.complete and "" or "incomplete: what was measured is kept and marked\n",
             folder))
@@ -366,11 +384,16 @@ function tune.main(arguments, root)
         io.write(tune_options.usage)
         return 0
     end
-    local scratch = files.temporary_folder("tune-")
+    -- Named here, made in the supervised part: a signal before that finds nothing to remove.
+    local scratch = ("%s/tune-%d"):format(os.getenv("TMPDIR") or "/tmp", unistd.getpid())
     options.scratch = scratch .. "/s"
     options.seed = options.seed or bit.band(os.time(), 0x7fffffff)
     local note = scratch .. "/folder"
     local code = interrupt.supervise(function()
+        local ok, reason = stat.mkdir(scratch, PRIVATE)
+        if not ok then
+            error("cannot make the temporary folder: " .. reason, 0)
+        end
         return work(options, root, note)
     end, function(signal_name)
         local folder = files.read(note)

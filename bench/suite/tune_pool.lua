@@ -24,6 +24,7 @@ local Pool = {}
 Pool.__index = Pool
 
 local READY_S, COUNT_S = 20, 10
+local SCRATCH_MAX = 60 -- bytes of a folder that leave room for the names of sockets in it
 
 -- The shipped pools: the stack, the group that holds the children, and whether its master adds and
 -- retires children on TTIN and TTOU.
@@ -112,6 +113,17 @@ end
 local Stacked = setmetatable({}, { __index = Pool })
 Stacked.__index = Stacked
 
+-- A folder of the run for the stack, so that whoever removes the run's folder removes all; nil
+-- (a folder of the stack's own) where a socket's path would become too long.
+function Stacked:fresh_folder()
+    if #self.scratch > SCRATCH_MAX then
+        return nil
+    end
+    self.starts = (self.starts or 0) + 1
+    self.folder = ("%s/stack-%d"):format(self.scratch, self.starts)
+    return self.folder
+end
+
 -- Live resizing pays for small steps; a pool far away is quicker to start anew.
 local LIVE_STEP = 64
 
@@ -121,7 +133,7 @@ function Stacked:start(children)
         return true
     end
     self:stop()
-    local options = { children = children, backlog = 4096, front_backlog = 4096 }
+    local options = { children = children, backlog = 4096, front_backlog = 4096, dir = self:fresh_folder() }
     for key, value in pairs(self.options) do
         options[key] = value
     end
@@ -144,6 +156,9 @@ function Stacked:stop()
     if self.running then
         stack.down(self.running)
         self.running, self.handle = nil, nil
+        if self.folder then
+            files.remove_tree(self.folder)
+        end
     end
 end
 
@@ -281,7 +296,7 @@ local function new_command(target, session)
         blocks = true, logs = {} }, Command)
 end
 
-local function new_stacked(target)
+local function new_stacked(target, session)
     local shipped = SHIPPED[target.pool] or { stack = target.pool }
     local description, reason = stack.describe(shipped.stack)
     reason = not description and reason or stack.missing(shipped.stack)
@@ -294,7 +309,8 @@ local function new_stacked(target)
         return nil, ("%s has no page %s"):format(target.pool, target.page)
     end
     return setmetatable({ kind = target.pool, stack = shipped.stack, live = shipped.live, page = page,
-        direct = target.direct, options = target.options or {}, blocks = description.blocking or false }, Stacked)
+        direct = target.direct, options = target.options or {}, blocks = description.blocking or false,
+        scratch = session.scratch }, Stacked)
 end
 
 --- The pool of a target: {pool = shipped name, stack name or file | command = text, config_file,
@@ -305,7 +321,7 @@ function tune_pool.new(target, session)
     if target.command then
         pool, reason = new_command(target, session)
     else
-        pool, reason = new_stacked(target)
+        pool, reason = new_stacked(target, session)
     end
     made[#made + 1] = pool
     return pool, reason
