@@ -5,7 +5,7 @@
 -- The protocol, the same for every client of that server:
 --   client:  GET <name>\n       name: [A-Za-z0-9_./-], at most 100 bytes
 --   server:  <length>\n<body>   length: decimal, of the body in bytes
---   server:  -1\n                       there is no page of that name
+--   server:  -1\n               there is no page of that name
 -- The connection stays open for the next request, one at a time in order, until
 -- either side closes it. Anything else: the server closes.
 local address = ... or "127.0.0.1:9578"
