@@ -18,18 +18,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
 static struct {
     const struct heritage *heritage;
-    int signal_fd;
     int order_fd;
     enum child_order order;
     struct router *router;
     const struct engine *engine;
-} self = {.signal_fd = -1, .order_fd = -1};
+} self = {.order_fd = -1};
 
 /* --- orders -------------------------------------------------------------------------- */
 
@@ -58,6 +56,9 @@ on_signal(int number)
     case SIGUSR2:
         raise_order(CHILD_STOP);
         break;
+    case SIGHUP: /* on_master_death() */
+        raise_order(CHILD_CLOSE);
+        break;
     case SIGUSR1:
         if (alone)
             log_reopen();
@@ -74,18 +75,9 @@ on_signal(int number)
 enum child_order
 child_order(void)
 {
-    struct epoll_event events[2];
-    int count = epoll_wait(self.order_fd, events, 2, 0);
-    for (int i = 0; i < count; i++) {
-        int number;
-        if (events[i].data.fd == self.signal_fd) {
-            while ((number = signals_read(self.signal_fd)) != 0)
-                on_signal(number);
-        } else {
-            raise_order(CHILD_CLOSE); /* nothing is ever written: the master has gone */
-            epoll_ctl(self.order_fd, EPOLL_CTL_DEL, events[i].data.fd, NULL);
-        }
-    }
+    int number;
+    while ((number = signals_read(self.order_fd)) != 0)
+        on_signal(number);
     return self.order;
 }
 
@@ -117,12 +109,13 @@ fail(const char *what)
     return -1;
 }
 
-/* The master died while a handler runs: the order is not seen before it returns,
- * so it gets as long as a stop would give it, and no longer. */
+/* Between requests the order is read as any other. A handler that runs now gets as
+ * long as a stop would give it, and no longer. */
 static void
 on_master_death(int number)
 {
     (void)number;
+    kill(getpid(), SIGHUP);
     alarm((unsigned)(self.heritage->config->stop_timeout_ms / 1000 + 1));
 }
 
@@ -134,9 +127,8 @@ take_descriptors(void)
                                       dup2(heritage->output_fd, STDERR_FILENO) == -1))
         return fail("dup2");
     int keep[DESCRIPTORS_KEEP_MAX] = {heritage->listen_fd, heritage->handover_fd[0],
-                                      heritage->handover_fd[1], heritage->life_fd,
-                                      heritage->notice_fd};
-    size_t count = 5;
+                                      heritage->handover_fd[1], heritage->notice_fd};
+    size_t count = 4;
     count += access_log_descriptors(keep + count, DESCRIPTORS_KEEP_MAX - count);
     if (heritage->master != 0 && descriptors_close_others(keep, count) == -1)
         return fail("close_range");
@@ -146,23 +138,16 @@ take_descriptors(void)
     return 0;
 }
 
+/* Orders come as signals only: one descriptor of its own for each child. (A pipe
+ * that all share, in an epoll set within the engine's, meets a limit of the kernel
+ * at 500 children.) */
 static int
 watch_orders(void)
 {
-    static const int with_master[] = {SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
-    static const int alone[] = {SIGQUIT, SIGTERM, SIGUSR1, SIGINT};
-    struct epoll_event event = {.events = EPOLLIN};
-    self.signal_fd = signals_open(self.heritage->master != 0 ? with_master : alone, 4);
-    self.order_fd = epoll_create1(EPOLL_CLOEXEC);
-    if (self.signal_fd == -1 || self.order_fd == -1)
-        return fail("signalfd");
-    event.data.fd = self.signal_fd;
-    if (epoll_ctl(self.order_fd, EPOLL_CTL_ADD, self.signal_fd, &event) == -1)
-        return fail("epoll_ctl");
-    event.data.fd = self.heritage->life_fd;
-    if (event.data.fd != -1 && epoll_ctl(self.order_fd, EPOLL_CTL_ADD, event.data.fd, &event) == -1)
-        return fail("epoll_ctl");
-    return 0;
+    static const int with_master[] = {SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGHUP};
+    static const int alone[] = {SIGQUIT, SIGTERM, SIGUSR1, SIGINT, SIGINT};
+    self.order_fd = signals_open(self.heritage->master != 0 ? with_master : alone, 5);
+    return self.order_fd != -1 ? 0 : fail("signalfd");
 }
 
 static int

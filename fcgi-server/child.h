@@ -9,7 +9,8 @@
  *     TERM  close: the whole server stops; a second TERM ends at once
  *     USR2  end at once
  *     USR1  open the access log again
- * INT, HUP, TTIN and TTOU are the master's. Without a master INT means TERM.
+ * INT, TTIN and TTOU are the master's; without a master INT means TERM. When the
+ * master dies, a child closes within the stop timeout (PR_SET_PDEATHSIG).
  */
 #ifndef CHILD_H
 #define CHILD_H

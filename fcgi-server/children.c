@@ -35,8 +35,6 @@ channels_open(struct channels *channels)
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, channels->handover) ==
         -1)
         return -1;
-    if (descriptors_pipe(channels->life, 0) == -1)
-        return -1;
     return descriptors_pipe(channels->notice, 1);
 }
 
@@ -88,7 +86,6 @@ children_start(struct children *children)
         .master = getpid(),
         .listen_fd = children->listen_fd,
         .handover_fd = {channels->handover[0], channels->handover[1]},
-        .life_fd = channels->life[0],
         .notice_fd = channels->notice[1],
         .output_fd = output[1],
         .number = (uint32_t)(slot - children->board->slot),

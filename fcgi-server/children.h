@@ -45,7 +45,6 @@ struct child {
  * waits in them outlives any child. */
 struct channels {
     int handover[2];
-    int life[2];   /* children watch [0]; only the master holds [1] */
     int notice[2]; /* children write to [1] */
 };
 

@@ -20,7 +20,6 @@ struct heritage {
     pid_t master;            /* 0: there is none, this process serves by itself */
     int listen_fd;           /* shared by all */
     int handover_fd[2];      /* queue of connections between siblings; -1 without a master */
-    int life_fd;             /* end of file: the master has gone; -1 without a master */
     int notice_fd;           /* struct child_notice to the master; -1 without one */
     int output_fd;           /* becomes descriptors 1 and 2; -1: they stay */
     uint32_t number;         /* of the line in the board: seeds and names */

@@ -98,7 +98,6 @@ serve_alone(const struct config *config, struct listener *listener)
         .slot = board_take(&board),
         .listen_fd = listener->fd,
         .handover_fd = {-1, -1},
-        .life_fd = -1,
         .notice_fd = -1,
         .output_fd = -1,
     };

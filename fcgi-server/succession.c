@@ -38,9 +38,13 @@ keep_all_open(const struct listener *listener, const struct children *children, 
               bool open)
 {
     const struct channels *channels = &children->channels;
-    const int fds[] = {listener->fd,        channels->handover[0], channels->handover[1],
-                       channels->life[0],   channels->life[1],     channels->notice[0],
-                       channels->notice[1], children->board->fd,   config_fd};
+    const int fds[] = {listener->fd,
+                       channels->handover[0],
+                       channels->handover[1],
+                       channels->notice[0],
+                       channels->notice[1],
+                       children->board->fd,
+                       config_fd};
     for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
         keep_open(fds[i], open);
     for (uint32_t i = 0; i < children->capacity; i++) {
@@ -56,9 +60,9 @@ write_state(FILE *file, const struct config *config, const struct listener *list
     const struct channels *channels = &children->channels;
     fprintf(file, "%s\n%s\n%s\n", HEADING, wish(config),
             config->pid_file != NULL ? config->pid_file : "");
-    fprintf(file, "%d %d %d %d %d %d %d %d %d %u\n", listener->fd, listener->created,
-            channels->handover[0], channels->handover[1], channels->life[0], channels->life[1],
-            channels->notice[0], channels->notice[1], children->board->fd, children->generation);
+    fprintf(file, "%d %d %d %d %d %d %d %u\n", listener->fd, listener->created,
+            channels->handover[0], channels->handover[1], channels->notice[0], channels->notice[1],
+            children->board->fd, children->generation);
     for (uint32_t i = 0; i < children->capacity; i++) {
         const struct child *child = &children->table[i];
         if (child->life == LIFE_NONE)
@@ -127,10 +131,9 @@ read_state(FILE *file, struct succession *left)
     if (!read_line(file, line, sizeof line) || strcmp(line, HEADING) != 0 ||
         !read_line(file, left->listen, sizeof left->listen) ||
         !read_line(file, left->pid_file, sizeof left->pid_file) ||
-        fscanf(file, "%d %d %d %d %d %d %d %d %d %u", &left->listen_fd, &created,
-               &left->channels.handover[0], &left->channels.handover[1], &left->channels.life[0],
-               &left->channels.life[1], &left->channels.notice[0], &left->channels.notice[1],
-               &left->board_fd, &left->generation) != 10)
+        fscanf(file, "%d %d %d %d %d %d %d %u", &left->listen_fd, &created,
+               &left->channels.handover[0], &left->channels.handover[1], &left->channels.notice[0],
+               &left->channels.notice[1], &left->board_fd, &left->generation) != 8)
         return false;
     left->created = created;
     while (fscanf(file, "%d %u %d %u %lld", &child.pid, &child.generation, &child.output_fd,
@@ -149,14 +152,10 @@ read_state(FILE *file, struct succession *left)
 static void
 close_again(const struct succession *left)
 {
-    const int fds[] = {left->listen_fd,
-                       left->channels.handover[0],
-                       left->channels.handover[1],
-                       left->channels.life[0],
-                       left->channels.life[1],
-                       left->channels.notice[0],
-                       left->channels.notice[1],
-                       left->board_fd};
+    const int fds[] = {
+        left->listen_fd,          left->channels.handover[0], left->channels.handover[1],
+
+        left->channels.notice[0], left->channels.notice[1],   left->board_fd};
     for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
         keep_open(fds[i], false);
     for (uint32_t i = 0; i < left->child_count; i++)
