@@ -14,9 +14,10 @@
 #include <limits.h>
 #include <lualib.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { SCRIPT_MAX = 4 << 20 }; /* largest script, in bytes */
+enum { SCRIPT_MAX = 1 << 20 }; /* a script is smaller, in bytes */
 
 /* The globals of a script, and of some libraries the functions. "" = all. */
 static const struct {
@@ -193,23 +194,24 @@ require_module(lua_State *L)
 
 /* --- making it ------------------------------------------------------------- */
 
-/* Reads <file> into a new userdata, which it pushes. */
-static const char *
-read_file(lua_State *L, const char *file, const char *name, size_t *length)
+/* The contents of <file>, for free(). NULL with errno if it cannot be read. */
+static char *
+read_file(const char *file, size_t *length)
 {
     FILE *stream = fopen(file, "re");
-    if (stream == NULL) {
-        luaL_error(L, "%s: %s", name, strerror(errno));
+    char *text = stream == NULL ? NULL : malloc(SCRIPT_MAX);
+
+    if (text != NULL) {
+        *length = fread(text, 1, SCRIPT_MAX, stream);
+        if (ferror(stream) || *length == SCRIPT_MAX) {
+            errno = ferror(stream) ? errno : EFBIG;
+            free(text);
+            text = NULL;
+        }
     }
-    long size = fseek(stream, 0, SEEK_END) == 0 ? ftell(stream) : -1;
-    if (size < 0 || size > SCRIPT_MAX) {
+    if (stream != NULL) {
         fclose(stream);
-        luaL_error(L, "%s: not a file, or over %d bytes", name, SCRIPT_MAX);
     }
-    rewind(stream);
-    char *text = lua_newuserdata(L, (size_t)size + 1);
-    *length = fread(text, 1, (size_t)size, stream);
-    fclose(stream);
     return text;
 }
 
@@ -220,11 +222,16 @@ lua_sandbox_compile(lua_State *L, const char *file, const char *name)
     size_t length = 0;
 
     snprintf(chunk_name, sizeof chunk_name, "@%s", name);
-    const char *text = read_file(L, file, name, &length);
-    if (luaL_loadbufferx(L, text, length, chunk_name, "t") != 0) {
+    char *text = read_file(file, &length);
+    if (text == NULL) {
+        luaL_error(L, "%s: %s", name, strerror(errno));
+        return;
+    }
+    int status = luaL_loadbufferx(L, text, length, chunk_name, "t");
+    free(text);
+    if (status != 0) {
         lua_error(L);
     }
-    lua_remove(L, -2);
 }
 
 /* Copies the functions <names> (" a b ") of the table on top into the table

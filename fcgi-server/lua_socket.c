@@ -155,15 +155,23 @@ collect(lua_State *L)
     return 0;
 }
 
-struct lua_socket *
-lua_socket_check(lua_State *L)
+/* Argument 1 as a socket, open or not. */
+static struct lua_socket *
+to_socket(lua_State *L)
 {
-    struct lua_socket *socket = lua_touserdata(L, 1);
-
-    if (socket == NULL || !lua_getmetatable(L, 1) || !lua_rawequal(L, -1, lua_upvalueindex(1))) {
+    if (lua_touserdata(L, 1) == NULL || !lua_getmetatable(L, 1) ||
+        !lua_rawequal(L, -1, lua_upvalueindex(1))) {
         luaL_argerror(L, 1, "socket expected (call as socket:method())");
     }
     lua_pop(L, 1);
+    return lua_touserdata(L, 1);
+}
+
+struct lua_socket *
+lua_socket_check(lua_State *L)
+{
+    struct lua_socket *socket = to_socket(L);
+
     if (socket->task == NULL) {
         luaL_error(L, "this socket is closed");
     }
@@ -292,11 +300,8 @@ set_timeout(lua_State *L)
 static int
 close_method(lua_State *L)
 {
-    struct lua_socket *socket = lua_touserdata(L, 1);
-
-    if (socket == NULL || socket->task != NULL) {
-        lua_socket_check(L);
-        close_socket(socket);
+    if (to_socket(L)->task != NULL) {
+        close_socket(lua_socket_check(L));
     }
     return 0;
 }
