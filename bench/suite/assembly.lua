@@ -158,6 +158,7 @@ function assembly.new(description, opts, root)
         children = options.children == "cpus" and processors() or options.children or 4, somaxconn = somaxconn(),
         logs = {}, commands = {}, configs = {}, pages = {}, groups = {},
     }, Stack)
+    s.children_asked = opts.children
     s.port = opts.port or s:free_port()
     s.url = "http://127.0.0.1:" .. s.port
     s.backlog = options.backlog or 1024

@@ -142,7 +142,7 @@ local function end_all(programs)
     end
 end
 
--- Sockets and pid files in the folder of the run (its own, not those linked to).
+-- Removes sockets and pid files of the run, and nothing that links lead to; with <remove> all.
 local function clean(folder, remove)
     if remove then
         files.remove_tree(folder)
@@ -150,7 +150,10 @@ local function clean(folder, remove)
     end
     for _, name in ipairs(files.list(folder)) do
         local path = folder .. "/" .. name
-        if files.kind(path) == "other" or name:match("%.pid$") or name == "state.json" then
+        local kind = files.kind(path)
+        if kind == "folder" then
+            clean(path)
+        elseif kind == "other" or name:match("%.pid$") then
             unistd.unlink(path)
         end
     end
