@@ -4,7 +4,6 @@
 local ffi = require("ffi")
 local fcntl = require("posix.fcntl")
 local unistd = require("posix.unistd")
-local wait = require("posix.sys.wait")
 local plan = require("bench.suite.plan")
 local process = require("bench.suite.process")
 local statistics = require("bench.suite.statistics")

@@ -10,6 +10,8 @@ local sample = require("bench.suite.sample")
 
 -- Sampling may cost this part of one processor; the interval grows with the number of processes.
 local SAMPLING_SHARE, COST_PER_PROCESS_S, SHORTEST_INTERVAL_S = 0.01, 0.00015, 0.1
+-- Larger groups are only looked at before and after a slot.
+local SAMPLED_AT_MOST = 200
 -- Time the client may take beyond what it was asked for before it is ended.
 local CLIENT_GRACE_S = 15
 
@@ -98,12 +100,20 @@ local function queues(handle)
     return list
 end
 
-local function count_pids(groups)
-    local count = 0
-    for _, group in ipairs(groups) do
-        count = count + #group.pids()
+-- The groups as they are before a slot, looked up once: finding the processes of a large group costs
+-- more than reading them. Returns all, those small enough to be sampled, and the pids of the latter.
+local function freeze(groups)
+    local all, sampled, count = {}, {}, 0
+    for i, group in ipairs(groups) do
+        local pids = group.pids()
+        all[i] = { name = group.name, pids = function()
+            return pids
+        end }
+        if #pids <= SAMPLED_AT_MOST then
+            sampled[#sampled + 1], count = all[i], count + #pids
+        end
     end
-    return count
+    return all, sampled, count
 end
 
 -- Time series of a slot from the sampler's records: each interval from_s to at_s, in seconds since
@@ -207,11 +217,11 @@ end
 function measure.slot(handle, path, load, options)
     local argv = measure.arguments(options.client, handle.url .. path, load)
     local slot = { started_s = process.wall(), load_before = load_average(), argv = argv }
-    local interval_s = math.max(SHORTEST_INTERVAL_S, count_pids(handle.groups) * COST_PER_PROCESS_S / SAMPLING_SHARE)
-    local before = sample.take(handle.groups)
-    local sampler = sample.start(handle.groups, {
+    local groups, sampled, processes = freeze(handle.groups)
+    local before = sample.take(groups)
+    local sampler = sample.start(sampled, {
         path = options.scratch .. "/sample.ndjson",
-        interval_s = interval_s,
+        interval_s = math.max(SHORTEST_INTERVAL_S, processes * COST_PER_PROCESS_S / SAMPLING_SHARE),
         queues = queues(handle),
     })
     local expected_s = load.seconds or load.expected_s or 60

@@ -5,7 +5,7 @@ local live = require("bench.suite.live")
 local parts = require("bench.suite.report_parts")
 local plots = require("bench.suite.plots")
 local story = require("bench.suite.story")
-local style = require("bench.suite.report_style")
+local texts = require("bench.suite.report_texts")
 local svg = require("bench.suite.svg")
 
 local html = {}
@@ -59,7 +59,7 @@ local function tile(value, text)
     return ("<div class=tile><b>%s</b><span>%s</span></div>"):format(escape(value), escape(text))
 end
 
-local function tiles(record, t)
+local function tiles(t)
     local judged = t.judged
     return "<div class=tiles>" .. tile(tostring(judged.reproduced or 0), "claims reproduced")
         .. tile(tostring(judged.reversed or 0), "reversed")
@@ -86,12 +86,15 @@ local function top(record, t)
     if record.failure then
         notes[#notes + 1] = '<p class="note">The run ended early: ' .. escape(record.failure) .. "</p>"
     end
-    return "<header class=top><p class=meta>" .. escape(("%s run of %s, profile %s, %s"):format(state,
-        record.started:gsub("T", " "):gsub("Z", " UTC"), record.profile, record.elapsed_s and live.clock(record.elapsed_s) .. " min" or ""))
-        .. "</p><h1>Published web benchmarks, measured again</h1>"
-        .. "<p class=lead>Every page was verified before it was measured, the stacks took turns in random order, and only correct answers count. "
-        .. escape(("%s, %d processors, %s."):format(machine.cpu or "Unknown processor", machine.cpus, machine.system or machine.kernel)) .. "</p>"
-        .. table.concat(notes) .. "<nav>" .. table.concat(links) .. "</nav>" .. tiles(record, t) .. "</header>"
+    local when = record.started:gsub("T", " "):gsub("Z", " UTC")
+    local meta = ("%s run of %s, profile %s%s"):format(state, when, record.profile,
+        record.elapsed_s and ", " .. live.clock(record.elapsed_s) .. " min" or "")
+    local where = ("%s, %d processors, %s."):format(machine.cpu or "Unknown processor", machine.cpus,
+        machine.system or machine.kernel)
+    return "<header class=top><p class=meta>" .. escape(meta) .. "</p><h1>Published web benchmarks, measured again</h1>"
+        .. "<p class=lead>Every page was verified before it was measured, the stacks took turns in random order, "
+        .. "and only correct answers count. " .. escape(where) .. "</p>" .. table.concat(notes)
+        .. "<nav>" .. table.concat(links) .. "</nav>" .. tiles(t) .. "</header>"
 end
 
 -- One line for each document, beside the figure of all claims.
@@ -122,7 +125,8 @@ local function overview(record, t)
     end
     local key = parts.key({ { "then", "var(--card)", "published" }, { "round", "var(--good)", "here: same winner" },
         { "round", "var(--bad)", "here: other winner" }, { "round", "var(--faint)", "here: no difference shown" } })
-    return "<article><header><h3>What holds of the published claims</h3><p class=load>How many times as fast the published winner was then, "
+    return "<article><header><h3>What holds of the published claims</h3><p class=load>"
+        .. "How many times as fast the published winner was then, "
         .. "and is here. A dashed diamond counted error pages.</p></header><div class=figures>"
         .. parts.figure("Then and now", plots.claims(t.claims), key) .. brief(record) .. "</div>"
         .. parts.details("The same as a table", parts.table({ "Document", "Comparison", "Claim", ">then", ">now", ">95 % interval",
@@ -184,23 +188,9 @@ local function machine_section(record)
             add(name, source[name])
         end
     end
-    return '<section class="document" id="machine"><h2>Machine and versions</h2><article>' .. parts.table({ "", "" }, rows) .. "</article></section>"
+    return '<section class="document" id="machine"><h2>Machine and versions</h2><article>' .. parts.table({ "", "" }, rows)
+        .. "</article></section>"
 end
-
-local METHOD = [[
-<section class="document" id="method"><h2>How to read this</h2><article>
-<p><b>Rates are correct answers per second.</b> An answer with another status, length or content than the verified page is a failure and never throughput.</p>
-<p><b>Rounds.</b> All stacks of a comparison are up at once. Each round measures each stack once, in random order, so that whatever the machine does meanwhile
-falls on all alike. One stack is measured twice in every round: the spread between these equals is the noise floor.</p>
-<p><b>Winners.</b> Two stacks are compared by the ratios of their rounds. A winner is named only when the 95 % interval of the ratio excludes 1 and the gain
-exceeds the noise floor; otherwise the answer is &ldquo;no difference shown&rdquo;.</p>
-<p><b>Published figures</b> are one run each on the author's machine: compare ratios, not rates. A published figure whose listing shows errors counted as answers
-is called an artefact, whatever is measured here.</p>
-<p><b>Client and servers share this machine's processors.</b> Processor time per answer says what a stack costs; the rate also contains the client's share.
-The bound is processors divided by the processor time of server and client per answer, or children divided by the waiting time, whichever is lower.
-Little's X R / c compares rate times response time with the number of clients: 1.00 means that every client was waiting for an answer all the time.</p>
-<p><b>Closed loop.</b> Each client waits for its answer before it asks again, as ab and siege do. Response times at saturation therefore describe the queue, not the page.</p>
-</article></section>]]
 
 --- The page as text.
 function html.render(record)
@@ -208,13 +198,11 @@ function html.render(record)
     for _, document in ipairs(record.documents) do
         story.effects(document)
     end
-    local out = { '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">'
-        .. '<meta name="color-scheme" content="light dark"><link rel="icon" href="data:,"><title>Published web benchmarks, measured again</title><style>', style,
-        "</style></head><body>", top(record, t), "<main>", overview(record, t) }
+    local out = { parts.head("Published web benchmarks, measured again"), top(record, t), "<main>", overview(record, t) }
     for _, document in ipairs(record.documents) do
         out[#out + 1] = document_section(document, record)
     end
-    out[#out + 1] = machine_section(record) .. METHOD
+    out[#out + 1] = machine_section(record) .. texts.method
     out[#out + 1] = "</main><footer>" .. escape(record.schema) .. "; rendered from results.json beside this file. "
         .. "Render again: <code>bench/bench report FOLDER</code></footer><script>" .. SCRIPT .. "</script></body></html>\n"
     return table.concat(out)

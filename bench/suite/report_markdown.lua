@@ -45,7 +45,8 @@ local function claim_rows(claims)
     for i, claim in ipairs(claims) do
         local pair = claim.pair or {}
         rows[i] = { ("%s > %s"):format(claim.faster, claim.slower), format.ratio(claim.published_ratio), format.ratio(pair.ratio),
-            format.interval(pair.low, pair.high), "**" .. claim.judgement_text .. "**" .. (claim.evidence and " (" .. claim.evidence .. ")" or "")
+            format.interval(pair.low, pair.high), "**" .. claim.judgement_text .. "**" .. (claim.evidence and " (" .. claim.evidence
+                .. ")" or "")
             .. (claim.judgement == "artefact" and claim.today ~= "open" and "; with real answers: " .. claim.today_text or "") }
     end
     return rows
@@ -88,8 +89,10 @@ local function programs_text(part)
         local published = cell.published
         rows[#rows + 1] = {
             cell.program, cell.title,
-            published and ("%.3f / %.3f / %.3f (%s)"):format(published.real_s, published.user_s, published.system_s, cell.published_name) or "",
-            cell.real_s and ("**%.3f** / %.3f / %.3f"):format(cell.real_s.median, cell.user_s.median, cell.system_s.median) or cell.problem,
+            published and ("%.3f / %.3f / %.3f (%s)"):format(published.real_s, published.user_s, published.system_s,
+                cell.published_name) or "",
+            cell.real_s and ("**%.3f** / %.3f / %.3f"):format(cell.real_s.median, cell.user_s.median,
+                cell.system_s.median) or cell.problem,
         }
     end
     return ("### %s\n\n"):format(part.title) .. table_text({ "program", "interpreter", ">published real/user/system s",

@@ -4,9 +4,22 @@ local format = require("bench.suite.format")
 local plots = require("bench.suite.plots")
 local plots_time = require("bench.suite.plots_time")
 local svg = require("bench.suite.svg")
+local texts = require("bench.suite.report_texts")
 
 local parts = {}
 local escape = svg.escape
+
+-- What a report may load: nothing but what stands in it.
+local POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
+
+--- The beginning of a page, up to its body.
+function parts.head(title)
+    return '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
+        .. '<meta name="viewport" content="width=device-width,initial-scale=1">'
+        .. '<meta name="color-scheme" content="light dark">'
+        .. ('<meta http-equiv="Content-Security-Policy" content="%s">'):format(POLICY)
+        .. '<link rel="icon" href="data:,"><title>' .. escape(title) .. "</title><style>" .. texts.css .. "</style></head><body>"
+end
 
 --- Text with `code` marked as such, everything else escaped.
 function parts.prose(text)
@@ -98,7 +111,8 @@ local function rates_rows(part)
         else
             local failures, predicted = format.failures(summary.failures), arm.predicted or {}
             rows[i] = { arm.key, published and format.rate(published.rate_per_s) or "", format.published_failures(published),
-                format.rate(summary.ok_per_s.median), format.number(summary.ok_per_s.low) .. " to " .. format.number(summary.ok_per_s.high),
+                format.rate(summary.ok_per_s.median), format.number(summary.ok_per_s.low) .. " to "
+                    .. format.number(summary.ok_per_s.high),
                 format.number(summary.requests.ok), failures == "" and "0" or failures, format.us(summary.server_cpu_us_per_request),
                 format.us(summary.client_cpu_us_per_request), format.rate(predicted.rate_per_s), predicted.binding or "",
                 format.percent(predicted.share), predicted.little and ("%.2f"):format(predicted.little) or "" }
@@ -115,11 +129,13 @@ local function latency_rows(part)
         if summary then
             local times, connect = summary.response_us, summary.connect_us or {}
             rows[#rows + 1] = { arm.key, format.us(times.mean), format.us(times.p50), format.us(times.p90), format.us(times.p99),
-                format.us(times.p999), format.us(times.max), format.us(connect.max), format.ms(published.mean_ms), format.ms(published.p50_ms),
+                format.us(times.p999), format.us(times.max), format.us(connect.max), format.ms(published.mean_ms),
+                    format.ms(published.p50_ms),
                 format.ms(published.p99_ms), format.ms(published.max_ms) }
         end
     end
-    return parts.table({ "Stack", ">mean", ">p50", ">p90", ">p99", ">p99.9", ">max", ">connect max", ">published mean", ">p50", ">p99", ">max" },
+    return parts.table({ "Stack", ">mean", ">p50", ">p90", ">p99", ">p99.9", ">max", ">connect max", ">published mean", ">p50",
+        ">p99", ">max" },
         rows)
 end
 
@@ -138,7 +154,8 @@ local function resource_rows(part)
     table.sort(rows, function(a, b)
         return a[1] .. a[2] < b[1] .. b[2]
     end)
-    return parts.table({ "Stack", "process group", ">processes", ">CPU/request", ">user", ">system", ">switches/request", ">preemptions/request",
+    return parts.table({ "Stack", "process group", ">processes", ">CPU/request", ">user", ">system", ">switches/request",
+        ">preemptions/request",
         ">memory (PSS)", ">bytes/answer" }, rows)
 end
 
@@ -171,10 +188,12 @@ end
 local function setup_text(part)
     local out = {}
     for _, arm in ipairs(part.arms) do
-        out[#out + 1] = ("<h4>%s</h4><p class=small>%s; variant: %s; options: %s%s%s%s</p>"):format(escape(arm.key), escape(arm.title or ""),
+        out[#out + 1] = ("<h4>%s</h4><p class=small>%s; variant: %s; options: %s%s%s%s</p>"):format(escape(arm.key),
+            escape(arm.title or ""),
             escape(arm.variant or "-"), escape(options_text(arm.options)), arm.children and "; children: " .. arm.children or "",
             arm.listen and "; backlog: " .. arm.listen or "",
-            arm.warmup and ("; warm-up: %.1f s discarded, %s"):format(arm.warmup.discarded_s, arm.warmup.steady and "steady" or "not steady") or "")
+            arm.warmup and ("; warm-up: %.1f s discarded, %s"):format(arm.warmup.discarded_s, arm.warmup.steady
+                and "steady" or "not steady") or "")
         if arm.why and #arm.why > 0 then
             local items = {}
             for i, reason in ipairs(arm.why) do
@@ -266,7 +285,8 @@ function parts.comparison(part, record)
     out[#out + 1] = "<div style='margin-top:14px'>" .. notes(part) .. "</div>"
     out[#out + 1] = parts.details("Numbers: rates, latencies, resources, every slot", "<h4>Rates</h4>" .. rates_rows(part)
         .. "<h4 style='margin-top:18px'>Response times (medians of the rounds; min and max over all)</h4>" .. latency_rows(part)
-        .. "<h4 style='margin-top:18px'>Resources</h4>" .. resource_rows(part) .. "<h4 style='margin-top:18px'>Slots</h4>" .. slot_rows(part))
+        .. "<h4 style='margin-top:18px'>Resources</h4>" .. resource_rows(part) .. "<h4 style='margin-top:18px'>Slots</h4>"
+            .. slot_rows(part))
     out[#out + 1] = parts.details("Commands, options, configurations", setup_text(part))
     out[#out + 1] = "</article>"
     return table.concat(out)
@@ -291,7 +311,8 @@ function parts.programs(part)
         "Published reading: " .. escape(part.reading or ""))
         .. "<div class=figures>" .. parts.figure("Time of the whole process", plots.programs(part))
         .. "<div><h4>Here, paired by round</h4><ul class=findings>" .. table.concat(verdicts) .. "</ul></div></div>"
-        .. parts.details("Numbers and commands", parts.table({ "Program", "Interpreter", ">published real s", ">user", ">system", ">measured real s",
+        .. parts.details("Numbers and commands", parts.table({ "Program", "Interpreter", ">published real s", ">user", ">system",
+            ">measured real s",
             ">user", ">system", "command" }, rows)) .. "</article>"
 end
 
@@ -320,8 +341,9 @@ function parts.experiment(part)
     for i, line in ipairs(part.conclusions or { "Not measured: " .. tostring(part.reason or "interrupted") }) do
         items[i] = "<li>" .. parts.prose(line) .. "</li>"
     end
-    return ("<article id=%q><header><h4>Provoked on purpose</h4><h3>%s</h3><p class=load>%s</p></header><ul class=findings>%s</ul>%s</article>"):format(
-        part.name, parts.prose(part.title), parts.prose(part.about), table.concat(items), parts.details("Numbers", trial_rows(part)))
+    return ("<article id=%q><header><h4>Provoked on purpose</h4><h3>%s</h3><p class=load>%s</p></header>"):format(part.name,
+        parts.prose(part.title), parts.prose(part.about)) .. "<ul class=findings>" .. table.concat(items) .. "</ul>"
+        .. parts.details("Numbers", trial_rows(part)) .. "</article>"
 end
 
 return parts

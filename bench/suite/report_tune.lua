@@ -5,7 +5,6 @@ local format = require("bench.suite.format")
 local parts = require("bench.suite.report_parts")
 local plots_time = require("bench.suite.plots_time")
 local recommend = require("bench.suite.recommend")
-local style = require("bench.suite.report_style")
 local svg = require("bench.suite.svg")
 local tune_report = require("bench.suite.tune_report")
 
@@ -25,7 +24,8 @@ local function rate_points(tuning)
     local points = {}
     for _, row in ipairs(tuning.rows) do
         if row.rate then
-            points[#points + 1] = { x = row.children, y = row.rate.mean, low = row.rate.low and math.max(0, row.rate.low), high = row.rate.high,
+            points[#points + 1] = { x = row.children, y = row.rate.mean, low = row.rate.low and math.max(0, row.rate.low),
+                high = row.rate.high,
                 hint = ("%d children: %s"):format(row.children, format.rate(row.rate.mean)) }
         end
     end
@@ -52,7 +52,8 @@ local function figures(tuning)
         y_title = "correct answers per second", points = rate_points(tuning), fit = path(curves.usl), bound = path(curves.predicted),
         mark = choice.children })
     local latency = plots_time.curve({ label = "p99 over the number of children: " .. tuning.name, x_title = title,
-        y_title = "99th percentile of the response time", points = latency_points(tuning), mark = choice.children, log_y = true, y_text = format.us })
+        y_title = "99th percentile of the response time", points = latency_points(tuning), mark = choice.children, log_y = true,
+            y_text = format.us })
     return "<div class=figures>" .. parts.figure("What more children buy", rate, rate_key)
         .. parts.figure("What they cost in waiting", latency) .. "</div>"
 end
@@ -83,12 +84,14 @@ local function section(tuning)
     end
     local choice = tuning.recommendation
     local out = { ("<article id=%q><header><h4>%s</h4><h3>%s</h3></header>"):format(tuning.name, escape(tuning.name),
-        choice and choice.children and ("%d children"):format(choice.children) or "No recommendation"), findings(tuning), figures(tuning) }
+        choice and choice.children and ("%d children"):format(choice.children) or "No recommendation"), findings(tuning),
+            figures(tuning) }
     if choice and choice.children then
         out[#out + 1] = "<h4>Lines to paste</h4><pre>" .. escape(table.concat(tuning.lines, "\n")) .. "</pre>"
     end
     -- The text form has every number of the sweep, aligned, with its legend.
-    out[#out + 1] = parts.details("All numbers, fits, capacity on paper", "<pre>" .. escape(tune_report.text(tuning)) .. "</pre><ul class=findings><li>"
+    out[#out + 1] = parts.details("All numbers, fits, capacity on paper", "<pre>" .. escape(tune_report.text(tuning))
+        .. "</pre><ul class=findings><li>"
         .. table.concat(tune_report.legend, "</li><li>") .. "</li></ul>")
     if tuning.commands then
         out[#out + 1] = parts.details("Commands", "<pre>" .. escape(table.concat(tuning.commands, "\n")) .. "</pre>")
@@ -99,10 +102,9 @@ end
 --- The page as text. <record>: results of a tuning run.
 function html.render(record)
     local machine = record.machine or {}
-    local out = { '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">'
-        .. '<meta name="color-scheme" content="light dark"><link rel="icon" href="data:,"><title>How many children?</title><style>', style,
-        "</style></head><body><header class=top><h1>How many children?</h1><p class=lead>", escape(("%s, %s processors, %s."):format(
-            machine.cpu or "Unknown processor", tostring(machine.cpus or "?"), machine.kernel or "")), "</p>",
+    local where = ("%s, %s processors, %s."):format(machine.cpu or "Unknown processor", tostring(machine.cpus or "?"),
+        machine.kernel or "")
+    local out = { parts.head("How many children?"), "<header class=top><h1>How many children?</h1><p class=lead>", escape(where), "</p>",
         record.complete and "" or '<p class="note">Incomplete: the run was interrupted.</p>', "</header><main>" }
     for _, tuning in ipairs(record.tunings) do
         out[#out + 1] = section(tuning)
@@ -111,7 +113,8 @@ function html.render(record)
     for i, text in ipairs(recommend.assumptions or {}) do
         assumptions[i] = "<li>" .. escape(text) .. "</li>"
     end
-    out[#out + 1] = "<article><h3>Assumptions of the capacity on paper</h3><ul class=findings>" .. table.concat(assumptions) .. "</ul></article>"
+    out[#out + 1] = "<article><h3>Assumptions of the capacity on paper</h3><ul class=findings>" .. table.concat(assumptions)
+        .. "</ul></article>"
     out[#out + 1] = "</main><footer>" .. escape(record.command or "") .. "</footer></body></html>\n"
     return table.concat(out)
 end

@@ -69,7 +69,8 @@ end
 local function finish(record, folder, parent, view)
     record.finished = results.time(process.wall())
     save(record, folder)
-    report.write(record, folder)
+    -- From the file, so that rendering it again gives the same pages.
+    report.write(results.load(folder) or record, folder)
     results.mark_latest(parent, folder)
     if view then
         view:line("")

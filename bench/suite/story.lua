@@ -103,10 +103,8 @@ local function why(document, list)
             return part.title .. ": " .. part.conclusions[1]
         end
     end
-    for _, effect in ipairs(document.effects or {}) do
-        return effect.text
-    end
-    return document.today or ""
+    local effect = (document.effects or {})[1]
+    return effect and effect.text or document.today or ""
 end
 
 --- Five lines, in this order: the question, then, now, what holds and why, what to do.

@@ -34,7 +34,8 @@ local RATES = {
     ["apache-mod-php"] = 2900, ["nginx-node-fastcgi"] = 3100, ["nginx-fcgi-lua"] = 11500, ["nginx-fcgi-c"] = 12600,
     ["nginx-php-fpm"] = 5800, ["node-cluster"] = 7400, ["nginx-lua"] = 17400, ["nginx-floor"] = 13000, ["nginx-return"] = 19200,
     ["nginx-uwsgi"] = 1450, ["lighttpd-uwsgi"] = 1230, ["lighttpd-fcgi"] = 9200, ["apache-static"] = 6100, ["nginx-static"] = 17000,
-    ["nginx-php-cgi"] = 4700, ["nginx-fcgiwrap"] = 410, ["nginx-php-proxy"] = 3300, ["nginx-lua-proxy"] = 9800, ["nginx-fcgi-proxy"] = 8700,
+    ["nginx-php-cgi"] = 4700, ["nginx-fcgiwrap"] = 410, ["nginx-php-proxy"] = 3300, ["nginx-lua-proxy"] = 9800,
+        ["nginx-fcgi-proxy"] = 8700,
 }
 
 local NINES = { p50 = 0.5, p75 = 0.75, p90 = 0.9, p95 = 0.95, p99 = 0.99, p999 = 0.999 }
@@ -47,8 +48,8 @@ local function latencies(mean_us, quantile)
     return list
 end
 
--- One slot of an arm that answers <rate> per second.
-local function slot(arm, round, rate, started_s, connections, random)
+-- One slot of a stack that answers <rate> per second.
+local function slot(round, rate, started_s, connections, random)
     local elapsed_s, ok = 1, math.floor(rate)
     local server_s, client_s = ok * 1.35 / 17400 * (17400 / rate) ^ 0.6, ok * 18e-6
     local front_s, series = server_s * 0.4, {}
@@ -73,7 +74,8 @@ local function slot(arm, round, rate, started_s, connections, random)
             response_us = latencies(mean_us, NINES), service_us = latencies(mean_us, NINES), connect_us = latencies(mean_us / 8, NINES),
         },
         resources = { groups = { nginx = group(front_s, 2), application = group(server_s - front_s, 4) }, server_cpu_s = server_s,
-            server_cpu_us_per_request = server_s / ok * 1e6, loopback_bytes = ok * 800, sampler_cpu_s = 0.004, series = series, queues = {} },
+            server_cpu_us_per_request = server_s / ok * 1e6, loopback_bytes = ok * 800, sampler_cpu_s = 0.004, series = series,
+                queues = {} },
     }
 end
 
@@ -104,7 +106,7 @@ local function comparison(step, random, cpus, noise)
             if own.load.wait_s then
                 rate = math.min(rate, 400)
             end
-            local new = slot(arm, round, rate, now, own.load.connections, random)
+            local new = slot(round, rate, now, own.load.connections, random)
             new.position, new.twin = position, item.twin
             arm.slots[#arm.slots + 1] = new
             now = now + 1.15
@@ -141,7 +143,8 @@ function synthetic.results(documents, options)
     local record = { schema = results.schema, started = "2026-01-01T00:00:00Z", finished = "2026-01-01T00:07:00Z", elapsed_s = 420,
         profile = "default", planned_s = the_plan.seconds, slot_s = 1, complete = true, seed = 1, marks = {}, documents = {},
         command = "bench/bench run", machine = { cpu = "Example processor", cpus = cpus, memory_mib = 8000, kernel = "Linux 6.1",
-            system = "Debian GNU/Linux 12 (bookworm)", load_average = 0.1, settings = { somaxconn = "4096" }, versions = { nginx = "1.22.1" } } }
+            system = "Debian GNU/Linux 12 (bookworm)", load_average = 0.1, settings = { somaxconn = "4096" },
+                versions = { nginx = "1.22.1" } } }
     local by_name = {}
     for _, step in ipairs(the_plan.steps) do
         local document = by_name[step.document.name]
@@ -158,7 +161,8 @@ function synthetic.results(documents, options)
             document.parts[#document.parts + 1] = programs(step, random)
         else
             document.parts[#document.parts + 1] = { kind = "experiment", name = step.name, title = "Provoked: " .. step.name,
-                about = "About `" .. step.name .. "`.", trials = {}, conclusions = { "Seen: 3 of 4 failed.", "Cause: a full queue." }, complete = true }
+                about = "About `" .. step.name .. "`.", trials = {}, conclusions = { "Seen: 3 of 4 failed.", "Cause: a full queue." },
+                    complete = true }
         end
     end
     return record

@@ -19,7 +19,8 @@ local function arm(key, rates, fields)
         made.slots[round] = {
             round = round, ok_per_s = rate, elapsed_s = 1, foreign_cpus = fields and fields.foreign,
             client = { requests = { started = rate + failed, ok = rate, failed = failed }, failures = { status = failed }, elapsed_s = 1,
-                status = { ["2xx"] = rate, ["5xx"] = failed }, verdict = "valid", client_cpu_s = 0.2, response_us = { mean = 1e7 / rate } },
+                status = { ["2xx"] = rate, ["5xx"] = failed }, verdict = "valid", client_cpu_s = 0.2,
+                    response_us = { mean = 1e7 / rate } },
             resources = { groups = {}, server_cpu_us_per_request = 50 },
         }
     end
@@ -82,7 +83,8 @@ local broken = judge.summary(arm("x", { 100, 100, 100 }, { failed = 0.5 }).slots
 t.like(table.concat(broken.marks, " "), "33%.3 %% of the requests failed", "failures are marked")
 t.is(broken.answers_per_s, 150, "what a client that does not look would print")
 t.is(broken.requests.failed, 150, "failures are summed over the rounds")
-t.like(table.concat(judge.summary(arm("x", { 100, 101 }, { foreign = 1 }).slots).marks, " "), "other programs", "a busy machine is marked")
+t.like(table.concat(judge.summary(arm("x", { 100, 101 }, { foreign = 1 }).slots).marks, " "), "other programs",
+    "a busy machine is marked")
 t.is(judge.summary({}), nil, "nothing measured, no summary")
 
 -- The bound of a page that blocks, and Little's law.

@@ -40,9 +40,11 @@ local function refusal(document)
 end
 t.like(refusal({}), "^mine.lua: name must be a string", "a document without a name is refused")
 t.like(refusal({ name = "x", comparisons = { { name = "c", page = "p", arms = {} } } }), "comparison c: has no arms", "no arms")
-t.like(refusal({ name = "x", comparisons = { { name = "c", page = "p", arms = { {} } } } }), "arm 1: needs stack", "an arm without a stack")
+t.like(refusal({ name = "x", comparisons = { { name = "c", page = "p", arms = { {} } } } }), "arm 1: needs stack",
+    "an arm without a stack")
 t.like(refusal({ name = "x", comparisons = { { name = "c", arms = { { stack = "s" } } } } }), "needs page", "no page")
-t.like(refusal({ name = "x", comparisons = { { name = "c", page = "p", arms = { { stack = "s" } }, claims = { { faster = "a", slower = "s" } } } } }),
+t.like(refusal({ name = "x", comparisons = { { name = "c", page = "p", arms = { { stack = "s" } }, claims = { { faster = "a",
+    slower = "s" } } } } }),
     "the claim names a", "a claim about an arm that is not there")
 
 -- Plans.

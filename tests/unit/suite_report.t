@@ -21,7 +21,8 @@ t.is(format.number(nil), "\226\128\147", "nothing is a dash")
 t.is(format.us(1500), "1.5 ms", "microseconds get a unit that fits")
 t.is(format.us(2999746), "3 s", "up to seconds")
 t.is(format.percent(0.0003), "< 0.1 %", "small shares are not 0")
-t.is(format.published_failures({ requests = 50, failed = 32, failed_kind = "length", non_2xx = 32 }), "32 failed (length), 32 not 2xx of 50",
+t.is(format.published_failures({ requests = 50, failed = 32, failed_kind = "length", non_2xx = 32 }),
+    "32 failed (length), 32 not 2xx of 50",
     "published failures with their kind")
 
 -- Axes.
@@ -43,7 +44,8 @@ local record = synthetic.results(documents.select(nil, t.root .. "/bench/documen
 local page, text = html.render(record), markdown.render(record)
 for _, document in ipairs(record.documents) do
     t.is(#story.lines(document), 5, document.name .. ": a story in five lines")
-    t.ok(page:find('id="' .. document.name .. '"', 1, true) and text:find(document.title, 1, true), document.name .. " is in both reports")
+    t.ok(page:find('id="' .. document.name .. '"', 1, true) and text:find(document.title, 1, true), document.name
+        .. " is in both reports")
 end
 t.ok(not page:find("https?://[^1%s\"<]") or not page:find('src="http') and not page:find('href="http'), "the page fetches nothing")
 local _, drawings = page:gsub("<svg ", "")
