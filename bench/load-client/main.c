@@ -109,7 +109,9 @@ merge(struct options *o, char **files, size_t count, struct result *result)
             return complain(message);
     }
     const struct report report = {o, result, &verdict, NULL, o->url, &slo, NULL};
-    return publish(&report);
+    int status = publish(&report);
+    free((char *)o->url);
+    return status;
 }
 
 int
