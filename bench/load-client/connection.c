@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* connection.c - see connection.h */
 #include "connection.h"
+#include "outcome.h"
 #include "worker.h"
 
 #include <errno.h>
@@ -39,58 +40,12 @@ connection_close(struct worker *w, struct connection *c, bool abort)
         counter_set(&w->tally->open, --w->open);
 }
 
-/* Keeps the first failure of each kind in words, for the report. */
-static void
-note_example(struct worker *w, struct connection *c, enum failure kind, const char *why)
-{
-    char *text = w->example[kind].text;
-    const struct answer *a = &c->answer;
-    if (*text != '\0')
-        return;
-    int n = snprintf(text, sizeof(w->example[kind].text), "%s: %s", c->request->label, why);
-    if (n < 0 || (size_t)n >= sizeof(w->example[kind].text) || a->status == 0)
-        return;
-    char excerpt[ANSWER_EXCERPT + 1];
-    for (int i = 0; i < a->excerpt_length; i++)
-        excerpt[i] = a->excerpt[i] >= ' ' && a->excerpt[i] <= '~' ? a->excerpt[i] : '.';
-    excerpt[a->excerpt_length] = '\0';
-    snprintf(text + n, sizeof(w->example[kind].text) - (size_t)n,
-             " (status %u, body of %llu bytes, digest %016llx, begins '%s')", a->status,
-             (unsigned long long)a->body.length, (unsigned long long)digest_value(&a->body),
-             excerpt);
-}
-
-/* The request is over: the slot has none now. */
-static void
-release(struct worker *w, struct connection *c)
-{
-    w->busy--;
-    if (c->measured)
-        counter_add(&w->tally->busy_ns, w->now_ns - c->begun_ns);
-}
-
-static void
-count_status(struct worker *w, const struct answer *a)
-{
-    unsigned class = a->status / 100;
-    counter_add(&w->tally->status[class < 6 ? class : 0], 1);
-}
-
 /* The request has failed; the connection is of no more use. */
 static void
 fail(struct worker *w, struct connection *c, enum failure kind, const char *why)
 {
-    struct tally *t = w->tally;
-    if (c->measured) {
-        counter_add(&t->failed[kind], 1);
-        if (kind == FAIL_TIMEOUT)
-            histogram_record(&t->span[SPAN_RESPONSE], w->now_ns - c->intended_ns);
-        note_example(w, c, kind, why);
-    } else {
-        tally_event(t, EVENT_WARMUP);
-    }
+    outcome_failed(w, c, kind, why);
     connection_close(w, c, true);
-    release(w, c);
     if (kind == FAIL_CONNECT)
         worker_connect_failed(w, c);
     else
@@ -303,53 +258,13 @@ send_request(struct worker *w, struct connection *c)
 
 /* --- receiving ----------------------------------------------------------- */
 
-static void
-count_times(struct worker *w, const struct connection *c)
-{
-    struct tally *t = w->tally;
-    histogram_record(&t->span[SPAN_RESPONSE], w->now_ns - c->intended_ns);
-    histogram_record(&t->span[SPAN_SERVICE], w->now_ns - c->sent_ns);
-    histogram_record(&t->span[SPAN_FIRST_BYTE], c->first_ns - c->sent_ns);
-}
-
-static void
-count_answer(struct worker *w, struct connection *c)
-{
-    static const char *const why[] = {
-        [FAIL_STATUS] = "unexpected status",
-        [FAIL_LENGTH] = "body of another length than expected",
-        [FAIL_BODY] = "body differs from the expected one",
-    };
-    struct tally *t = w->tally;
-    const struct answer *a = &c->answer;
-    enum failure kind = expect_judge(&c->request->expect, a);
-    if (!c->measured) {
-        tally_event(t, EVENT_WARMUP);
-        return;
-    }
-    count_status(w, a);
-    counter_add(&t->body_bytes, a->body.length);
-    if (a->stderr_bytes > 0)
-        counter_add(&t->event[EVENT_STDERR_BYTES], a->stderr_bytes);
-    if (a->app_status)
-        tally_event(t, EVENT_APP_STATUS);
-    if (kind != FAILURES) {
-        counter_add(&t->failed[kind], 1);
-        note_example(w, c, kind, why[kind]);
-        return;
-    }
-    counter_add(&t->ok, 1);
-    count_times(w, c);
-}
-
 /* The answer is complete. <ended>: the server has closed its side already. */
 static void
 complete(struct worker *w, struct connection *c, bool ended)
 {
     bool unsent = c->sent < c->request->bytes.length;
     bool keep = w->run->options->keep_alive && c->answer.keep;
-    count_answer(w, c);
-    release(w, c);
+    outcome_answered(w, c);
     c->served++;
     if (unsent)
         tally_event(w->tally, EVENT_ANSWERED_EARLY);
