@@ -10,6 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#define ERASE_LINE "\r\033[K"
+#define BAR_WIDTH  40
+
 int
 live_init(struct live *l, const struct run *run, const struct worker *workers, size_t count,
           char *message, size_t size)
@@ -65,25 +68,31 @@ progress(const struct live *l, uint64_t now)
 }
 
 static void
+print_bar(double part, double seconds)
+{
+    int filled = (int)(part * BAR_WIDTH);
+    double left = part > 0 ? seconds * (1 - part) / part : 0;
+    fprintf(stderr, "[%.*s%*s] %3.0f %%, %.0f s left", filled,
+            "########################################", BAR_WIDTH - filled, "", part * 100, left);
+    fflush(stderr);
+}
+
+static void
 print_line(struct live *l, uint64_t now, double seconds, uint64_t ok, uint64_t failed)
 {
     const struct histogram *h = &l->scratch->span[SPAN_RESPONSE];
     double at = (double)(now - l->run->start_ns) / 1e9;
-    if (at < 1.5 || l->terminal)
-        fprintf(stderr, "%s%7s %10s %9s %7s %9s %9s %9s\n", l->terminal ? "\r\033[K" : "", "s",
-                "ok/s", "failed", "open", "p50_ms", "p99_ms", "max_ms");
+    if (l->terminal)
+        fputs(ERASE_LINE, stderr); /* the bar of a second ago */
+    if (l->last_ns == l->run->start_ns)
+        fprintf(stderr, "%7s %10s %9s %7s %9s %9s %9s\n", "s", "ok/s", "failed", "open", "p50_ms",
+                "p99_ms", "max_ms");
     fprintf(stderr, "%7.1f %10.0f %9llu %7llu %9.3f %9.3f %9.3f%s\n", at, (double)ok / seconds,
             (unsigned long long)failed, (unsigned long long)counter_get(&l->now->open),
             (double)histogram_quantile(h, 0.5) / 1e6, (double)histogram_quantile(h, 0.99) / 1e6,
             (double)histogram_max(h) / 1e6, now < l->run->measure_ns ? "  warm-up" : "");
-    if (!l->terminal)
-        return;
-    double part = progress(l, now);
-    int filled = (int)(part * 40);
-    double left = part > 0 ? at * (1 - part) / part : 0;
-    fprintf(stderr, "[%.*s%*s] %3.0f %%, %.0f s left\033[2A\r", filled,
-            "########################################", 40 - filled, "", part * 100, left);
-    fflush(stderr);
+    if (l->terminal)
+        print_bar(progress(l, now), at);
 }
 
 static void
@@ -131,7 +140,7 @@ live_end(struct live *l)
         fclose(l->series);
     }
     if (l->lines && l->terminal && l->last_ns > l->run->start_ns)
-        fprintf(stderr, "\n\n\033[K");
+        fputs(ERASE_LINE, stderr);
     free(l->before);
     free(l->now);
     free(l->scratch);

@@ -322,7 +322,7 @@ options_help(void)
         snprintf(left, sizeof(left), "%s%s%s%s %s", letter, row->letter && row->name ? ", " : "",
                  row->name ? "--" : "", row->name ? row->name : "",
                  row->argument ? row->argument : "");
-        printf("  %s%-31s %s\n", row->letter ? "" : "    ", left, row->help);
+        printf("  %s%-*s %s\n", row->letter ? "" : "    ", row->letter ? 31 : 27, left, row->help);
     }
     puts("\nexit status: 0 all answered as expected, 1 usage or set-up, 2 nothing succeeded,\n"
          "3 some requests failed or the SLO is missed, 4 measurement invalid and --strict,\n"
