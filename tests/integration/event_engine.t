@@ -171,7 +171,7 @@ t.case("handover", function()
         connection:send(bytes:sub(1, 60))
     end
     process.pause(0.1)
-    held = hold(server, 1, 2000)
+    local sleeper = hold(server, 1, 2000)
     process.pause(0.2)
     slowest = 0
     local right = 0
@@ -184,6 +184,7 @@ t.case("handover", function()
     end
     t.is(right, 20, "half-read requests are whole after the move")
     t.ok(slowest < 1, "and do not wait either", slowest .. " s")
+    sleeper[1]:close()
     t.ok(status(server)["handed connections"] > 0, "connections were handed over")
 
     -- A child that retires leaves its kept connections to the others.
