@@ -194,16 +194,17 @@ send_reply(struct loop *loop)
 
 /* --- what a request needs of its engine ----------------------------------------------- */
 
+/* <last>: nothing follows. */
 static int
-put_library(struct request *request)
+put_library(struct request *request, bool last)
 {
     struct loop *loop = request->owner;
 
     if (!request->head_sent) {
-        size_t length = request_head(request, loop->answer.head, false);
+        size_t length = request_head(request, loop->answer.head, last);
         FCGX_PutStr(loop->answer.head, (int)length, loop->library.out);
     }
-    if (request->out_length > 0) {
+    if (request->out_length > 0 && request_sends_body(request)) {
         FCGX_PutStr(request->out, (int)request->out_length, loop->library.out);
         request->out_length = 0;
     }
@@ -214,7 +215,7 @@ static int
 io_flush(struct request *request)
 {
     struct loop *loop = request->owner;
-    return put_library(request) == -1 || FCGX_FFlush(loop->library.out) == -1 ? -1 : 0;
+    return put_library(request, false) == -1 || FCGX_FFlush(loop->library.out) == -1 ? -1 : 0;
 }
 
 static ptrdiff_t
@@ -325,7 +326,7 @@ run_request(struct loop *loop)
     while (result == FH_WAIT) {
         result = wait_and_resume(loop);
     }
-    bool whole = !request->broken && put_library(request) == 0;
+    bool whole = !request->broken && put_library(request, true) == 0;
     service_end(context, request, start_ns, service_now_ns()); /* while the parameters live */
     if (whole) {
         loop->library.keepConnection = 1; /* closing is ours: the library would wait 2 s */
