@@ -100,7 +100,7 @@ end
 -- Everything that comes back until nothing has for a while: for each id the bytes of
 -- STDOUT and how it ended, then the other records, then whether we were cut off.
 local function hear(connection)
-    local got, closed = {}, false
+    local got, closed = {}
     while true do
         local more = connection:receive(0.3)
         closed = more == ""
