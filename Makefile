@@ -141,5 +141,23 @@ test-long: setup ## run the tests that take longer (TESTS=part-of-a-name)
 	$(Q)$(MAKE) --no-print-directory tests-built
 	$(Q)BUILD=$(BUILD) tests/run --long $(TESTS)
 
+# Each file appears under its name at once and whole, as a new inode: a process that uses the old
+# one keeps it.
+put = $(Q)set -e; mkdir -p '$(3)'; for file in $(2); do name=$${file\#\#*/}; \
+	install -m $(1) "$$file" '$(3)'/".$$name.new"; mv -f '$(3)'/".$$name.new" '$(3)'/"$$name"; done
+
+install: all ## install below PREFIX (/usr/local); DESTDIR is put in front
+	$(call put,755,$(BUILD)/fcgi-server $(BUILD)/load-client,$(DESTDIR)$(PREFIX)/bin)
+	$(call put,755,$(handlers),$(DESTDIR)$(PREFIX)/lib/fcgi-server)
+	$(call put,644,handlers/*.lua,$(DESTDIR)$(PREFIX)/lib/fcgi-server)
+	$(call put,644,fcgi-server/fcgi-handler.h,$(DESTDIR)$(PREFIX)/include)
+	$(call put,644,conf/fcgi-server.lua,$(DESTDIR)$(PREFIX)/share/fcgi-server)
+	$(call put,644,$(wildcard fcgi-server/*.3),$(DESTDIR)$(PREFIX)/share/man/man3)
+	$(call put,644,$(wildcard fcgi-server/*.8),$(DESTDIR)$(PREFIX)/share/man/man8)
+	$(call put,644,$(wildcard bench/load-client/*.1),$(DESTDIR)$(PREFIX)/share/man/man1)
+	$(Q)sed -e 's:@PREFIX@:$(PREFIX):' -e "s:@ABI@:$$(sed -n 's/^.define FH_ABI *\([0-9]*\)u.*/\1/p' fcgi-server/fcgi-handler.h):" \
+		fcgi-server/fcgi-handler.pc.in > $(BUILD)/fcgi-handler.pc
+	$(call put,644,$(BUILD)/fcgi-handler.pc,$(DESTDIR)$(PREFIX)/lib/pkgconfig)
+
 clean: ## remove what was built
 	rm -rf $(BUILD)
