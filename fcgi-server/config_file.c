@@ -71,7 +71,8 @@ set_option(lua_State *lua)
     }
     if (config_set(config_of(lua), name, value, origin, &error) == -1)
         return give_up(lua, &error);
-    lua_rawset(lua, 1); /* so that the script can read it again */
+    lua_settop(lua, 3);
+    lua_rawset(lua, lua_upvalueindex(2)); /* so that the script can read it again */
     return 0;
 }
 
@@ -134,12 +135,17 @@ make_environment(lua_State *lua, struct config *config)
         lua_pushcclosure(lua, functions[i].func, 1);
         lua_setglobal(lua, functions[i].name);
     }
-    lua_newtable(lua); /* environment */
+    lua_newtable(lua); /* environment; stays empty, so that each assignment is seen */
     lua_newtable(lua); /* its metatable */
-    lua_pushlightuserdata(lua, config);
-    lua_pushcclosure(lua, set_option, 1);
-    lua_setfield(lua, -2, "__newindex");
+    lua_newtable(lua); /* what was assigned; falls through to the library */
+    lua_newtable(lua);
     lua_pushvalue(lua, LUA_GLOBALSINDEX);
+    lua_setfield(lua, -2, "__index");
+    lua_setmetatable(lua, -2);
+    lua_pushlightuserdata(lua, config);
+    lua_pushvalue(lua, -2);
+    lua_pushcclosure(lua, set_option, 2);
+    lua_setfield(lua, -3, "__newindex");
     lua_setfield(lua, -2, "__index");
     lua_setmetatable(lua, -2);
     lua_setfenv(lua, -2);
