@@ -251,7 +251,7 @@ do_write(struct fh_request *head, const void *data, size_t length)
     return 0;
 }
 
-static int
+__attribute__((format(printf, 2, 0))) static int
 do_vprint(struct fh_request *head, const char *format, va_list arguments)
 {
     char text[1024];
@@ -536,7 +536,7 @@ describe(struct request *request, char *text, size_t size)
              path);
 }
 
-static enum fh_result
+__attribute__((format(printf, 4, 0))) static enum fh_result
 do_vfail(struct fh_request *head, const char *file, int line, const char *format, va_list arguments)
 {
     char reason[1024];
