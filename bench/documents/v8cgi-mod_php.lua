@@ -121,8 +121,10 @@ return {
             headers = { "Accept-Encoding: gzip" },
             load = { connections = 10, requests = 50, keep_alive = false, command = "ab -n 50 -c 10 -H 'Accept-Encoding: gzip'" },
             arms = {
-                { stack = "nginx-fcgi-lua", label = "plain", documented = { gzip = false, children = 4 } },
-                { stack = "nginx-fcgi-lua", label = "gzip", documented = { gzip = true, children = 4 } },
+                { stack = "nginx-fcgi-lua", label = "plain", documented = { gzip = false, children = 4 },
+                    expect = { bytes = 67840, type = "text/html" } },
+                { stack = "nginx-fcgi-lua", label = "gzip", documented = { gzip = true, children = 4 },
+                    expect = { encoding = "gzip", type = "text/html" } },
             },
             claims = {},
             about = "The document's nginx compressed its answers. Compression trades processor time for bytes on the wire.",

@@ -72,7 +72,8 @@ end
 function comparison.bring_up(planned, session)
     local arm = {
         key = planned.key, label = planned.label, stack = planned.stack, url = planned.url, variant = planned.variant,
-        options = planned.options, published = planned.published, reference = planned.reference, slots = {}, state = "failed",
+        options = planned.options, published = planned.published, reference = planned.reference, expect = planned.expect,
+        slots = {}, state = "failed",
     }
     if planned.stack then
         local description, reason = guarded(stack.describe, planned.stack)
@@ -106,9 +107,14 @@ local function page_path(step, handle)
     return step.comparison.path or handle.path or handle.pages[step.comparison.page]
 end
 
-local function load_of(step, seconds, requests)
-    local own = step.comparison
-    local expect = { status = own.expect.status or 200, bytes = own.expect.bytes }
+-- What is expected of <arm>: the comparison's expectation with the arm's own in front.
+local function expectation(step, arm)
+    return setmetatable(arm.expect or {}, { __index = step.comparison.expect })
+end
+
+local function load_of(step, arm, seconds, requests)
+    local own, wanted = step.comparison, expectation(step, arm)
+    local expect = { status = wanted.status or 200, bytes = wanted.bytes }
     -- A page without a stated length may differ from answer to answer (time, counters, addresses).
     expect.variable = not expect.bytes
     return {
@@ -131,7 +137,7 @@ local function verify(step, arm, handle)
     end
     arm.path = path
     arm.address = handle.url .. path
-    arm.verified = guarded(measure.verify, handle, path, step.comparison.expect, step.comparison.headers)
+    arm.verified = guarded(measure.verify, handle, path, expectation(step, arm), step.comparison.headers)
         or { ok = false, problems = { "could not be read" } }
     if not arm.verified.ok then
         arm.state, arm.reason = "wrong answer", table.concat(arm.verified.problems, "; ")
@@ -150,7 +156,7 @@ local function warm_up(step, arm, handle, session)
     local steady
     while not steady and spent + settings.window_s <= settings.max_s + 1e-9 do
         session.live:status(("%s  %s  warming up %s"):format(step.document.name, step.comparison.name, arm.key))
-        local slot = measure.slot(handle, arm.path, load_of(step, settings.window_s), session)
+        local slot = measure.slot(handle, arm.path, load_of(step, arm, settings.window_s), session)
         rates[#rates + 1] = slot.ok_per_s or 0
         spent = spent + settings.window_s
         steady = statistics.steady_from(rates, 3, settings.tolerance)
@@ -175,7 +181,7 @@ local function measure_one(step, entry, round, twin, session)
             arm.key, arm.last_per_s and ("%.0f/s"):format(arm.last_per_s) or ""))
     end
     session.tick()
-    local slot = measure.slot(entry.handle, arm.path, load_of(step, step.slot_s, step.requests), session)
+    local slot = measure.slot(entry.handle, arm.path, load_of(step, arm, step.slot_s, step.requests), session)
     session.tick = nil
     slot.round, slot.twin = round, twin or nil
     slot.foreign_cpus = foreign_cpus(before, machine.cpu_times(), slot)

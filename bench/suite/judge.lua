@@ -11,6 +11,7 @@ local FAILURE_LIMIT = 0.01
 local PUBLISHED_LIMIT = 0.01
 -- Processors kept busy by programs that are not part of the measurement: above this a slot is marked.
 local FOREIGN_LIMIT = 0.25
+judge.foreign_limit = FOREIGN_LIMIT
 -- No A/A run of a few rounds shows the whole noise of a machine; below this no gain is called one.
 local SMALLEST_FLOOR = 0.03
 
@@ -293,7 +294,7 @@ local function bound(arm, comparison, cpus)
 end
 
 --- Completes the record of a comparison: summaries, noise, bounds, pairs against the first arm,
--- tuned against documented, and the claims. <cpus>: processors of the machine.
+-- tuned against documented, tuned against the floor, and the claims. <cpus>: processors of the machine.
 function judge.comparison(record, cpus)
     local documented, measured = {}, {}
     for _, arm in ipairs(record.arms) do
@@ -307,7 +308,7 @@ function judge.comparison(record, cpus)
         end
     end
     record.noise = judge.noise(record.arms)
-    record.pairs, record.tuning, record.claims = {}, {}, {}
+    record.pairs, record.tuning, record.claims, record.floors = {}, {}, {}, {}
     for i = 2, #measured do
         record.pairs[#record.pairs + 1] = judge.pair(measured[1], measured[i], record.noise.floor)
     end
@@ -315,6 +316,13 @@ function judge.comparison(record, cpus)
         local before = documented[arm.label]
         if arm.variant == "tuned" and before and before.summary then
             record.tuning[#record.tuning + 1] = judge.pair(before, arm, record.noise.floor)
+        end
+    end
+    for _, arm in ipairs(measured) do
+        for _, reference in ipairs(measured) do
+            if reference.reference == "floor" and not arm.reference and arm.variant == "tuned" then
+                record.floors[#record.floors + 1] = judge.pair(reference, arm, record.noise.floor)
+            end
         end
     end
     for _, claim in ipairs(record.published_claims or {}) do

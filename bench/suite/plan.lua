@@ -50,6 +50,7 @@ function plan.arms(comparison, with_tuned)
                     options = options,
                     published = variant == "documented" and arm.published or nil,
                     reference = arm.reference,
+                    expect = arm.expect,
                 }
             end
         end

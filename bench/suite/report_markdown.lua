@@ -72,7 +72,11 @@ local function comparison_text(part)
         add("%s", table_text(CLAIM_HEAD, claim_rows(part.claims)))
     end
     for _, pair in ipairs(part.tuning or {}) do
-        add("- Tuning: %s.", pair.text)
+        add("- Tuning %s: %s.", pair.a, pair.text)
+    end
+    for _, pair in ipairs(part.floors or {}) do
+        add("- %s reaches %s of %s (95 %% interval %s).", pair.b, format.ratio(pair.ratio), pair.a,
+            format.interval(pair.low, pair.high))
     end
     add("- Noise floor (A/A): %s.", format.percent(part.noise.floor))
     for _, arm in ipairs(part.arms) do

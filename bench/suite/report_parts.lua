@@ -235,6 +235,18 @@ local function grouped_marks(part)
     return list
 end
 
+-- Bytes and processor time side by side where compression was asked for.
+local function wire_text(part)
+    local list = {}
+    for _, arm in ipairs(part.headers and part.arms or {}) do
+        if arm.summary then
+            list[#list + 1] = ("%s %s and %s"):format(arm.key, format.bytes(arm.summary.bytes_per_answer),
+                format.us(arm.summary.server_cpu_us_per_request))
+        end
+    end
+    return #list > 1 and ("On the wire and in server time, an answer costs: %s."):format(table.concat(list, "; "))
+end
+
 local UNREMARKABLE = { queueing = true, client_aborted = true, client_saturated = true }
 
 -- What a reader must know beside the figures: tuning, missing stacks, marks, causes, noise.
@@ -244,7 +256,15 @@ local function notes(part)
         items[#items + 1] = "<li>" .. parts.prose(text) .. "</li>"
     end
     for _, pair in ipairs(part.tuning or {}) do
-        add("Tuning: " .. pair.text .. ".")
+        add(("Tuning %s: %s."):format(pair.a, pair.text))
+    end
+    for _, pair in ipairs(part.floors or {}) do
+        add(("%s reaches %s of the rate of %s, a responder that does nothing but answer (95 %% interval %s)."):format(pair.b,
+            format.ratio(pair.ratio), pair.a, format.interval(pair.low, pair.high)))
+    end
+    local wire = wire_text(part)
+    if wire then
+        add(wire)
     end
     for _, arm in ipairs(part.arms) do
         if not arm.summary and arm.reason then

@@ -5,6 +5,7 @@ local experiments = require("bench.suite.experiments")
 local files = require("bench.suite.files")
 local interpreters = require("bench.suite.interpreters")
 local interrupt = require("bench.suite.interrupt")
+local judge = require("bench.suite.judge")
 local live = require("bench.suite.live")
 local machine = require("bench.suite.machine")
 local plan = require("bench.suite.plan")
@@ -62,6 +63,26 @@ local function save(record, folder)
     local ok, reason = results.save(record, folder)
     if not ok then
         error("the results cannot be saved: " .. tostring(reason), 0)
+    end
+end
+
+-- Slots in which other programs kept more than a quarter of a processor busy: said at the top, since
+-- no statistics can take it out again.
+local function mark_disturbance(record)
+    local slots, disturbed = 0, 0
+    for _, document in ipairs(record.documents) do
+        for _, part in ipairs(document.parts) do
+            for _, arm in ipairs(part.arms or {}) do
+                for _, slot in ipairs(arm.slots) do
+                    slots = slots + 1
+                    disturbed = disturbed + ((slot.foreign_cpus or 0) > judge.foreign_limit and 1 or 0)
+                end
+            end
+        end
+    end
+    if slots > 0 and disturbed / slots > 0.1 then
+        record.marks[#record.marks + 1] = ("other programs used the processors in %.0f %% of the slots: "
+            .. "these figures describe a shared machine"):format(disturbed / slots * 100)
     end
 end
 
@@ -131,6 +152,7 @@ function run.all(options)
         elseif not ok then
             record.failure = tostring(failure)
         end
+        mark_disturbance(record)
         finish(record, folder, options.output, session.live)
     end)
     if not ok then
