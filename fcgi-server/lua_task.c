@@ -219,6 +219,16 @@ call(struct lua_host *host, int place)
     return lua_pcall(L, 0, LUA_MULTRET, 0);
 }
 
+/* After memory ran out: the next request is to start as the first one did. */
+static void
+recover(struct lua_host *host)
+{
+    if (host->exhausted) {
+        host->exhausted = false;
+        call(host, AT_COLLECT);
+    }
+}
+
 /* Ends <task>; <reusable> says that its coroutine has come to its end. */
 static void
 finish(struct lua_task *task, bool reusable)
@@ -238,10 +248,7 @@ finish(struct lua_task *task, bool reusable)
     }
     task->next_free = host->idle;
     host->idle = task;
-    if (host->exhausted) {
-        host->exhausted = false;
-        call(host, AT_COLLECT);
-    }
+    recover(host);
 }
 
 /* What handle() in the script returned. */
@@ -270,7 +277,12 @@ verdict(struct lua_task *task)
 static enum fh_result
 wait_again(struct lua_task *task)
 {
-    return fh_wait(task->request, task->wait_fd, task->wait_events, task->wait_timeout_ms);
+    enum fh_result result =
+        fh_wait(task->request, task->wait_fd, task->wait_events, task->wait_timeout_ms);
+    if (result != FH_WAIT) {
+        finish(task, false);
+    }
+    return result;
 }
 
 /* Ends <task> with the error value on its stack. */
@@ -323,8 +335,10 @@ lua_task_handle(void *state, struct fh_request *request)
     host->loading = script;
     if (call(host, AT_START) != 0) {
         char value[64];
-        return fh_fail_at(request, script->file, script->line, "%s",
-                          error_text(host->main, value, sizeof value));
+        fh_fail_at(request, script->file, script->line, "%s",
+                   error_text(host->main, value, sizeof value));
+        recover(host);
+        return FH_ERROR;
     }
     struct lua_task *task = host->task;
     task->script = script;

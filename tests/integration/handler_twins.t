@@ -99,4 +99,18 @@ t.case("signals", function()
     connection:close()
     server:stop()
 end)
+
+t.case("the skeleton", function()
+    local server = t.server.start { engine = "event", children = 1,
+        routes = { "/s=skeleton.so,bones", "/other=skeleton.so" } }
+    t.is(server:get("/s").body, "bones 1\n", "answers")
+    t.is(server:get("/s?ms=30").body, "bones 2\n", "waits and answers")
+    t.is(server:get("/other").body, "skeleton 1\n", "each route has a state of its own")
+    local connection = t.fcgi.connect(server.address)
+    connection:send(t.fcgi.request { path = "/s?ms=60000" })
+    server:get("/s")
+    connection:close()
+    server:unchanged("a cancelled one leaves nothing")
+    server:stop()
+end)
 t.done()
