@@ -67,6 +67,18 @@ t.case("life", function()
     t.is(stack({ "down", NAME }).status, 1, "a second down fails")
 end)
 
+t.case("temporary folder that is too deep for a socket", function()
+    local deep = t.dir .. ("/deep"):rep(25)
+    t.process.run { "mkdir", "-p", deep }
+    local up = stack({ "up", "nginx-floor" }, { temporary = deep })
+    if up.status == 4 then
+        return t.skip("nginx-floor", up.err)
+    end
+    t.is(up.status, 0, "up")
+    t.like(up.out, "fcgi%+unix:/tmp/stacks%-%d+/nginx%-floor/app%.sock:", "its sockets are in /tmp")
+    t.is(stack({ "down", "nginx-floor" }, { temporary = deep }).status, 0, "down")
+end)
+
 t.case("port", function()
     local port = t.free_port()
     t.like(stack({ "up", NAME, "--port", port }).out, "^http://127%.0%.0%.1:" .. port .. "\n", "as asked")

@@ -7,6 +7,8 @@
 
 local t = require("testing")
 package.path = t.root .. "/?.lua;" .. package.path
+local stat = require("posix.sys.stat")
+local stdlib = require("posix.stdlib")
 local http = require("bench.suite.http")
 local stack = require("bench.suite.stack")
 
@@ -79,7 +81,7 @@ local function check_gone(s, pids)
         end
     end
     t.is(table.concat(alive, "\n"), "", "down: no process of it lives")
-    t.ok(not t.read_file(s.folder .. "/app.sock") and not require("posix.sys.stat").lstat(s.folder),
+    t.ok(not t.read_file(s.folder .. "/app.sock") and not stat.lstat(s.folder),
         "down: its folder is gone")
     t.ok(not http.get(s.url, "/", 2), "down: nobody listens at its port")
 end
@@ -102,6 +104,11 @@ local function one(name, options)
     stack.down(s)
     check_gone(s, pids)
 end
+
+-- Folders of the runs lie in the test's own, so that they go with it even if the test is killed.
+-- Others may pass through: Apache's children change their user.
+stdlib.setenv("TMPDIR", t.dir)
+stat.chmod(t.dir, 457)
 
 local stacks = { module = stack }
 
