@@ -225,10 +225,14 @@ local function parents()
     return map
 end
 
---- Pids of all living descendants of <pid>, without <pid>.
+--- Pids of all living descendants of <pid>, or of each of a list of pids, without these. One look
+-- at /proc, however many they are.
 function process.descendants(pid)
     local map, found, growing = parents(), {}, true
-    local known = { [pid] = true }
+    local known = {}
+    for _, root in ipairs(type(pid) == "table" and pid or { pid }) do
+        known[root] = true
+    end
     while growing do
         growing = false
         for child, parent in pairs(map) do

@@ -165,13 +165,12 @@ end
 function registry.counts(saved)
     local counts = {}
     for group, list in pairs(saved.processes) do
-        local seen, running = {}, 0
+        local pids = {}
         for _, one in ipairs(list) do
-            for _, pid in ipairs(lives(one) and { one.pid, unpack(process.descendants(one.pid)) } or {}) do
-                running = running + (seen[pid] and 0 or 1)
-                seen[pid] = true
-            end
+            pids[#pids + 1] = lives(one) and one.pid or nil
         end
+        -- The pids of the start include children: known roots are not counted again.
+        local running = #pids + #process.descendants(pids)
         counts[#counts + 1] = { name = group, running = running }
     end
     table.sort(counts, function(a, b)

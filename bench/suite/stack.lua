@@ -22,6 +22,7 @@ local assembly = require("bench.suite.assembly")
 local files = require("bench.suite.files")
 local http = require("bench.suite.http")
 local keeper = require("bench.suite.keeper")
+local proc = require("bench.suite.proc")
 local process = require("bench.suite.process")
 local programs = require("bench.suite.programs")
 
@@ -87,16 +88,14 @@ function stack.missing(name)
     return description.unavailable and description.unavailable() or nil
 end
 
+-- Asked for often while a load runs: no look at all of /proc.
 local function pids_of(handle, name)
     return function()
         keeper.listen(handle)
         local pids = {}
-        for _, pid in ipairs(handle.roots[name] or {}) do
-            if files.kind("/proc/" .. pid) then
+        for _, root_pid in ipairs(handle.roots[name] or {}) do
+            for _, pid in ipairs(files.kind("/proc/" .. root_pid) and proc.tree(root_pid) or {}) do
                 pids[#pids + 1] = pid
-                for _, child in ipairs(process.descendants(pid)) do
-                    pids[#pids + 1] = child
-                end
             end
         end
         return pids
