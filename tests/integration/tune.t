@@ -73,6 +73,7 @@ t.case("a page that sleeps", function()
     t.like(run.out, "spawn%-fcgi .* %-F " .. tostring(chosen), "with the lines to paste")
     t.like(run.out, " 1000x ", "and the load on paper")
     t.like(t.read_file(folder .. "/report.md") or "", "RECOMMENDED", "report.md says it as well")
+    t.like(t.read_file(folder .. "/report.html") or "", "<svg", "report.html draws the curves")
     t.is(#entries(place.temporary), 0, "the temporary folder is empty again")
 end)
 
