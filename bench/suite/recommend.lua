@@ -18,6 +18,8 @@ local ENOUGH = 0.95
 local KEEPS_UP = 0.98
 -- Part of a host's best rate that is planned with: above it waiting times grow without bound.
 local PLANNED_SHARE = 0.7
+-- Equals that differ by more than this were measured on a machine that does something else, too.
+local NOISE_ORDINARY = 0.15
 -- Processors count as used up above this part; a single-threaded front above this part of one.
 local CPU_FULL, FRONT_FULL = 0.88, 0.9
 
@@ -257,9 +259,13 @@ local function check_rows(result, rows, usable)
     end
 end
 
+-- Nothing is gained by more children, or too little to be seen through the noise.
 local function no_gain(result, smallest)
     local text = ("no count is shown to be better than another: the best gains %.1f %% over %d, the noise is %.1f %%")
         :format(result.gain * 100, smallest, result.noise * 100)
+    if result.noise > NOISE_ORDINARY then
+        return refuse(result, text, "a quiet machine (bench/bench doctor), more rounds (--repeats), longer ones (-d)")
+    end
     return refuse(result, text, ("any count from %d up serves this page alike: choose by memory, and above 1, "
         .. "so that one slow request does not hold up the rest"):format(smallest))
 end

@@ -127,6 +127,15 @@ local function queue_named(queues, name)
     end
 end
 
+-- Right answers per second. In an open loop no answer can come before the page's own time has passed,
+-- which would make a short run look as if the pool did not keep up.
+local function rate_of(client, target, response_s)
+    if target.rate_per_s and client.elapsed_s > 2 * response_s then
+        return client.requests.ok / (client.elapsed_s - response_s)
+    end
+    return client.ok_per_s
+end
+
 -- A point from a slot, cut down to what the row needs.
 local function summarise(slot, pool, children, logs, machine_busy)
     local client, resources = slot.client, slot.resources
@@ -186,8 +195,10 @@ function sweep.point(pool, children, target, base, session)
     if slot.error then
         return { children = children, error = slot.error }
     end
-    return summarise(slot, pool, children, new_log_text(pool.logs, sizes),
+    local point = summarise(slot, pool, children, new_log_text(pool.logs, sizes),
         before and after and (after.busy_s - before.busy_s) / (process.now() - began))
+    point.ok_per_s = rate_of(slot.client, target, base.response_s)
+    return point
 end
 
 --- What the page needs without load: one client, alternately a request and its answer.

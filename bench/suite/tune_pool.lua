@@ -30,7 +30,7 @@ local SCRATCH_MAX = 60 -- bytes of a folder that leave room for the names of soc
 -- retires children on TTIN and TTOU.
 local SHIPPED = {
     ["fcgi-server"] = { stack = "nginx-fcgi-c", live = true },
-    ["spawn-fcgi"] = { stack = "nginx-spawn-fcgi" },
+    ["spawn-fcgi"] = { stack = "nginx-spawn-fcgi", blocks = true }, -- no master that passes connections on
     ["php-fpm"] = { stack = "nginx-php-fpm" },
     ["php-cgi"] = { stack = "nginx-php-cgi" },
 }
@@ -309,7 +309,7 @@ local function new_stacked(target, session)
         return nil, ("%s has no page %s"):format(target.pool, target.page)
     end
     return setmetatable({ kind = target.pool, stack = shipped.stack, live = shipped.live, page = page,
-        direct = target.direct, options = target.options or {}, blocks = description.blocking or false,
+        direct = target.direct, options = target.options or {}, blocks = shipped.blocks or description.blocking or false,
         scratch = session.scratch }, Stacked)
 end
 

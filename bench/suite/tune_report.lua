@@ -286,7 +286,7 @@ function tune_report.lines(children, tuning, place)
     if keep > 0 then
         lines[#lines + 1] = ("nginx:        upstream app { server unix:/run/app.sock; keepalive %d; }  fastcgi_keep_conn on;"):format(keep)
         lines[#lines + 1] = place.blocks
-            and ("              (worker_processes %d x keepalive %d < %d children: each idle connection holds one)"):format(
+            and ("              (worker_processes %d x keepalive %d < %d children: an idle connection may hold one)"):format(
                 place.front_workers, keep, children) or "              (idle connections hold no child of this pool)"
     else
         lines[#lines + 1] = "nginx:        no keepalive to this pool: a kept connection would hold its only child"

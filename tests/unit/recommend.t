@@ -87,6 +87,8 @@ end, { noise = 0.03 })
 local refused = recommend.choose(flat, {}, nil, 0.08)
 t.is(refused.children, nil, "a gain within the noise is no recommendation")
 t.like(refused.refused, "no count is shown to be better", "and it says so")
+t.like(refused.remedy, "any count from 1 up serves this page alike", "on a quiet machine any count will do")
+t.like(recommend.choose(flat, {}, nil, 0.5).remedy, "a quiet machine", "on a noisy one a quieter machine helps")
 local busy = sweep({ 1, 2, 4, 8 }, function(n)
     return 1000 * n
 end, { flaw = "client" })
