@@ -14,7 +14,12 @@
 #define BACKOFF_FIRST_NS (5 * NS_PER_MS)
 #define BACKOFF_LAST_NS  NS_PER_S
 #define GIVE_UP_NS       (10 * NS_PER_S)
-#define WAKE_UP          UINT64_MAX /* epoll's data of the eventfd */
+/* Open loop: a nap shorter than this costs more processor time than looking
+ * again, and ends late (measured at 20,000/s on a virtual machine: p50 of the
+ * lateness 13 us instead of 45 us for the same processor time). */
+#define SLEEP_COST_NS (35 * NS_PER_US)
+
+#define WAKE_UP UINT64_MAX /* epoll's data of the eventfd */
 
 /* --- queues: doubly linked rings through a head --------------------------- */
 
@@ -95,7 +100,7 @@ worker_next(struct worker *w, struct connection *c)
 {
     const struct run *run = w->run;
     if (run->plan.rate_per_s > 0) {
-        worker_move(w, c, STATE_IDLE, w->now_ns);
+        worker_move(w, c, STATE_IDLE, c->state == STATE_RAMP ? c->deadline_ns : w->now_ns);
         return;
     }
     bool think = run->options->think_ns > 0 && c->state != STATE_PAUSED && c->state != STATE_RAMP;
@@ -210,7 +215,8 @@ static int
 wait_events(struct worker *w, struct epoll_event *events)
 {
     uint64_t deadline = next_deadline(w), now = now_ns();
-    uint64_t left = deadline <= now ? 0 : deadline - now;
+    uint64_t spare = w->run->plan.rate_per_s > 0 ? SLEEP_COST_NS : 0;
+    uint64_t left = deadline <= now + spare ? 0 : deadline - now;
     struct timespec timeout = {.tv_sec = (time_t)(left / NS_PER_S),
                                .tv_nsec = (long)(left % NS_PER_S)};
     int n = epoll_pwait2(w->epoll_fd, events, WORKER_EVENTS, deadline == NEVER_NS ? NULL : &timeout,
