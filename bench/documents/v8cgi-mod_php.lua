@@ -22,7 +22,8 @@ return {
             { program = "concat", what = "builds the table page with max = 999 by string concatenation, prints nothing" },
         },
         interpreters = {
-            { name = "php", command = { "php" }, suffix = "php", title = "PHP" },
+            -- The buffer is what php.ini-production sets: without it every echo is a system call.
+            { name = "php", command = { "php", "-d", "output_buffering=4096" }, suffix = "php", title = "PHP" },
             { name = "node", command = { "node" }, suffix = "js", title = "Node (V8)" },
             { name = "luajit", command = { "luajit" }, suffix = "lua", title = "LuaJIT" },
         },

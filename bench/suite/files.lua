@@ -93,9 +93,13 @@ function files.remove_tree(path)
     end
 end
 
---- A fresh private folder under TMPDIR (or /tmp).
+-- A longer TMPDIR leaves no room for the names of unix sockets (107 bytes in all).
+local LONGEST_BASE = 60
+
+--- A fresh private folder under TMPDIR, or under /tmp when that is not set or too long for sockets.
 function files.temporary_folder(prefix)
     local base = os.getenv("TMPDIR") or "/tmp"
+    base = #base <= LONGEST_BASE and base or "/tmp"
     return stdlib.mkdtemp(base .. "/" .. prefix .. "XXXXXX")
 end
 
