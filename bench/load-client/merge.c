@@ -109,6 +109,8 @@ read_rest(struct result *r, struct options *o, const struct json *j)
         r->started_at_s = json_number(json_member(j, "started_at_unix_s"));
     r->elapsed_s = elapsed > r->elapsed_s ? elapsed : r->elapsed_s;
     r->busiest_thread = busiest > r->busiest_thread ? busiest : r->busiest_thread;
+    double waited = json_number(json_member(j, "client_waited_for_cpu"));
+    r->waited_for_cpu = waited > r->waited_for_cpu ? waited : r->waited_for_cpu;
     r->cpu_s += json_number(json_member(j, "client_cpu_s"));
     r->peak_open += json_whole(json_member(j, "connections_open_peak"));
     r->listen_drops += json_whole(json_member(j, "listen_drops"));

@@ -198,10 +198,11 @@ report_json(struct bytes *out, const struct report *r)
                 "\"connections_opened\":%llu,\n\"connections_open_peak\":%llu,\n"
                 "\"connections_busy_mean\":%.3f,\n"
                 "\"client_cpu_s\":%.6f,\n\"client_cpu_us_per_request\":%.3f,\n"
-                "\"client_busiest_thread\":%.4f,\n\"listen_drops\":%llu,\n",
+                "\"client_busiest_thread\":%.4f,\n\"client_waited_for_cpu\":%.4f,\n"
+                "\"listen_drops\":%llu,\n",
                 (unsigned long long)f.opened, (unsigned long long)r->result->peak_open,
                 ratio((double)counter_get(&t->busy_ns) / 1e9, f.elapsed_s), r->result->cpu_s,
-                f.cpu_us_per_request, r->result->busiest_thread,
+                f.cpu_us_per_request, r->result->busiest_thread, r->result->waited_for_cpu,
                 (unsigned long long)r->result->listen_drops);
     objectives(out, r);
     verdict(out, r->verdict);

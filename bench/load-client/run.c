@@ -95,6 +95,9 @@ collect(struct result *result, struct run *run, struct worker *workers, size_t c
         uint64_t cpu = w->cpu_end_ns - w->cpu_start_ns;
         if (wall > 0 && (double)cpu / (double)wall > result->busiest_thread)
             result->busiest_thread = (double)cpu / (double)wall;
+        double delay = (double)(w->delay_end_ns - w->delay_start_ns);
+        if (wall > 0 && delay / (double)wall > result->waited_for_cpu)
+            result->waited_for_cpu = delay / (double)wall;
         if (w->end_ns > end_ns)
             end_ns = w->end_ns;
         result->peak_open += w->peak_open;

@@ -44,6 +44,7 @@ struct result {
     double elapsed_s;      /* of the measured part */
     double cpu_s;          /* of the whole process in the measured part */
     double busiest_thread; /* CPU time over wall time of the busiest load thread, 0 to 1 */
+    double waited_for_cpu; /* most of a thread's time that it was ready and did not run, 0 to 1 */
     uint64_t peak_open;    /* most connections open together */
     uint64_t listen_drops; /* of this machine's listen queues during the run */
     double started_at_s;   /* Unix time of the start */

@@ -52,6 +52,18 @@ system_listen_drops(void)
     return drops;
 }
 
+uint64_t
+system_run_delay_ns(void)
+{
+    unsigned long long ran, waited;
+    FILE *file = fopen("/proc/thread-self/schedstat", "re");
+    if (file == NULL)
+        return 0;
+    int n = fscanf(file, "%llu %llu", &ran, &waited);
+    fclose(file);
+    return n == 2 ? waited : 0;
+}
+
 unsigned
 system_port_count(void)
 {

@@ -12,6 +12,8 @@ const char *const grade_names[3] = {"valid", "suspect", "invalid"};
 /* Thresholds, as shares of one. */
 #define CPU_INVALID     0.90 /* of one core, busiest thread */
 #define CPU_SUSPECT     0.75
+#define WAITED_NOTE     0.10 /* of the time, ready to run */
+#define WAITED_SUSPECT  0.30
 #define RATE_INVALID    0.98 /* achieved of the rate asked for */
 #define LAG_OF_P99      0.10 /* p99 of the schedule lag, of p99 of the response */
 #define LITTLE_LIMIT    0.05
@@ -49,6 +51,11 @@ judge_client(struct verdict *v, const struct result *r, const struct circumstanc
             "the client's busiest thread used %.0f %% of a core: the figures describe the "
             "client; use more threads (-j) or a machine of its own",
             r->busiest_thread * 100);
+    if (r->elapsed_s >= 0.2 && r->waited_for_cpu >= WAITED_NOTE)
+        verdict_object(v, r->waited_for_cpu >= WAITED_SUSPECT ? VERDICT_SUSPECT : VERDICT_VALID,
+                       "a thread of the client waited %.0f %% of the time for a processor: the "
+                       "times include that; the machine is short of processors",
+                       r->waited_for_cpu * 100);
     if (event(r, EVENT_NO_PORTS))
         verdict_object(
             v, VERDICT_INVALID,

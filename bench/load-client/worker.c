@@ -2,6 +2,7 @@
 /* worker.c - see worker.h */
 #include "worker.h"
 #include "bytes.h"
+#include "system.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -253,6 +254,7 @@ loop(struct worker *w)
         if (!measuring && w->now_ns >= w->run->measure_ns) {
             measuring = true;
             w->cpu_start_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+            w->delay_start_ns = system_run_delay_ns();
         }
         run_deadlines(w);
         if (open_loop)
@@ -299,6 +301,7 @@ worker_main(void *argument)
     loop(w);
     w->end_ns = w->now_ns;
     w->cpu_end_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    w->delay_end_ns = system_run_delay_ns();
     count_rest(w);
     uint64_t one = 1;
     while (write(w->done_fd, &one, sizeof(one)) == -1 && errno == EINTR)

@@ -35,6 +35,7 @@ struct worker {
     uint64_t connect_failures; /* in a row, all slots */
     uint64_t first_failure_ns; /* of that row */
     uint64_t cpu_start_ns, cpu_end_ns;
+    uint64_t delay_start_ns, delay_end_ns; /* waited for a processor */
     uint64_t end_ns;
     uint64_t peak_open;
     char server[64];

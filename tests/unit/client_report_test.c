@@ -250,6 +250,18 @@ a_busy_client_is_suspect_then_invalid(void **state)
 }
 
 static void
+waiting_for_a_processor_is_told(void **state)
+{
+    (void)state;
+    succeed(5000, 2);
+    result->waited_for_cpu = 0.15;
+    assert_int_equal(judge(false), VERDICT_VALID);
+    assert_true(says("15 % of the time for a processor"));
+    result->waited_for_cpu = 0.4;
+    assert_int_equal(judge(false), VERDICT_SUSPECT);
+}
+
+static void
 littles_law_shows_idle_connections(void **state)
 {
     (void)state;
@@ -394,6 +406,7 @@ main(void)
         TEST(the_accounting_is_checked),
         TEST(a_quiet_closed_loop_is_valid_and_labelled),
         TEST(a_busy_client_is_suspect_then_invalid),
+        TEST(waiting_for_a_processor_is_told),
         TEST(littles_law_shows_idle_connections),
         TEST(an_open_loop_that_falls_behind_is_invalid),
         TEST(lateness_is_compared_with_the_tail),
