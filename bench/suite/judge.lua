@@ -82,8 +82,9 @@ local function marks(summary, slots)
             invalid = invalid + 1
             for _, reason in ipairs(slot.client.reasons or {}) do
                 local text = tostring(reason)
-                if not reasons[text] then
-                    reasons[text], reasons[#reasons + 1] = true, text
+                local kind = text:gsub("%d[%d.]*", "N") -- one example of each, whatever its figures
+                if not reasons[kind] then
+                    reasons[kind], reasons[#reasons + 1] = true, text
                 end
             end
         end
