@@ -27,6 +27,10 @@ local process = require("bench.suite.process")
 local programs = require("bench.suite.programs")
 
 local READY_TIMEOUT_S = 60
+-- An answer that will not become another by waiting, as 502 to 504 may.
+local FINAL = { [400] = true, [403] = true, [404] = true, [500] = true }
+local FINAL_TIMEOUT_S = 10
+local TAIL_BYTES = 800 -- of a log, in a message
 local ATTEMPTS = 3 -- a free port may be taken between the look and the use
 
 local stack = {}
@@ -104,7 +108,10 @@ end
 
 local function tail(path)
     local text = path and files.read(path) or ""
-    return text ~= "" and "\n" .. text:sub(-1500) or ""
+    if #text > TAIL_BYTES then
+        text = text:sub(-TAIL_BYTES):gsub("^[^\n]*\n", "")
+    end
+    return text ~= "" and "\n" .. text or ""
 end
 
 -- Why the stack does not come up, with the end of the log that should know.
@@ -121,11 +128,11 @@ local function explain(s, list, what)
 end
 
 local function wait_ready(s, list, deadline)
-    local last = "its programs did not start"
+    local begun, last = process.now(), "its programs did not start"
     while not s.keeper.started and #s.keeper.exits == 0 and process.now() < deadline do
         keeper.listen(s.keeper, 100)
     end
-    local open = {}
+    local open, pause = {}, 0.005
     for page, path in pairs(s.pages) do
         open[page] = path
     end
@@ -136,12 +143,16 @@ local function wait_ready(s, list, deadline)
                 open[page] = nil
             else
                 last = ("page %s (%s): %s"):format(page, path, answer and "status " .. answer.status or reason)
+                if answer and FINAL[answer.status] then
+                    deadline = math.min(deadline, begun + FINAL_TIMEOUT_S)
+                end
                 break
             end
         end
         keeper.listen(s.keeper)
         if next(open) then
-            process.sleep(0.01)
+            process.sleep(pause)
+            pause = math.min(pause * 1.5, 0.2)
         end
     end
     if #s.keeper.exits == 0 and not next(open) then
