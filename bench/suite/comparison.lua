@@ -2,7 +2,7 @@
 -- then rounds; each round measures every arm once, in random order, and one of them twice (the A/A
 -- pair of the noise floor). At the end the evidence is read, causes are named, and all is stopped.
 
-local classify = require("bench.suite.classify")
+local evidence = require("bench.suite.evidence")
 local files = require("bench.suite.files")
 local http = require("bench.suite.http")
 local interrupt = require("bench.suite.interrupt")
@@ -10,11 +10,10 @@ local judge = require("bench.suite.judge")
 local machine = require("bench.suite.machine")
 local measure = require("bench.suite.measure")
 local plan = require("bench.suite.plan")
+local proc = require("bench.suite.proc")
 local sample = require("bench.suite.sample")
 local stack = require("bench.suite.stack")
 local statistics = require("bench.suite.statistics")
-
-local LOG_LIMIT = 1024 * 1024
 
 local comparison = {}
 
@@ -29,7 +28,24 @@ local function guarded(work, ...)
     return nil, tostring(result)
 end
 
--- A handle for an address the user gives: nothing is started, groups may name processes to watch.
+-- Process groups of programs that the suite did not start: {name = Lua pattern of command lines}.
+local function groups_by_pattern(patterns)
+    local groups = {}
+    for name, pattern in pairs(patterns or {}) do
+        groups[#groups + 1] = { name = name, pids = function()
+            local pids = {}
+            for _, pid in ipairs(proc.pids()) do
+                if (proc.command(pid) or ""):find(pattern) then
+                    pids[#pids + 1] = pid
+                end
+            end
+            return pids
+        end }
+    end
+    return groups
+end
+
+-- A handle for an address the user gives: nothing is started.
 local function foreign(planned)
     local base, path = planned.url:match("^(https?://[^/]+)(.*)$")
     if not base or planned.url:match("^https") then
@@ -39,7 +55,8 @@ local function foreign(planned)
     if not answer then
         return nil, ("%s does not answer (%s)"):format(planned.url, tostring(reason))
     end
-    return { url = base, pages = {}, path = path ~= "" and path or nil, groups = planned.options.groups or {}, logs = {},
+    return { url = base, pages = {}, path = path ~= "" and path or nil, logs = {},
+        groups = groups_by_pattern(planned.processes),
         commands = {}, configs = {}, foreign = true }
 end
 
@@ -213,62 +230,6 @@ local function rounds(step, running, session, record)
     end
 end
 
--- One result that stands for all slots of an arm, for classify: sums and worst cases.
-local function merged_client(arm)
-    local merged = { requests = {}, failures = {}, status = {}, reasons = {}, elapsed_s = 0, ok_per_s = 0, connect_us = { max = 0 } }
-    local queues, tcp_ext = {}, {}
-    for _, slot in ipairs(arm.slots) do
-        local client = slot.client
-        if client then
-            for _, part in ipairs({ "requests", "failures", "status" }) do
-                for name, value in pairs(client[part] or {}) do
-                    merged[part][name] = (merged[part][name] or 0) + value
-                end
-            end
-            merged.elapsed_s = merged.elapsed_s + client.elapsed_s
-            merged.connections = client.connections
-            merged.connect_us.max = math.max(merged.connect_us.max, (client.connect_us or {}).max or 0)
-            for _, reason in ipairs(client.reasons or {}) do
-                merged.reasons[#merged.reasons + 1] = tostring(reason)
-            end
-            for name, value in pairs(slot.tcp_ext or {}) do
-                tcp_ext[name] = (tcp_ext[name] or 0) + value
-            end
-            for _, queue in ipairs(slot.resources.queues or {}) do
-                local seen = queues[queue.name] or { name = queue.name, max = 0 }
-                seen.max, seen.backlog = math.max(seen.max, queue.max), queue.backlog
-                queues[queue.name] = seen
-            end
-        end
-    end
-    merged.ok_per_s = merged.elapsed_s > 0 and (merged.requests.ok or 0) / merged.elapsed_s or 0
-    local list = {}
-    for _, queue in pairs(queues) do
-        list[#list + 1] = queue
-    end
-    return merged, tcp_ext, list
-end
-
---- Names the causes that an arm's slots and its stack's logs give evidence for; fills arm.causes,
--- arm.queues, arm.tcp_ext, arm.log_excerpt. wait_s: what the page waits in each request, if it does.
-function comparison.gather_evidence(arm, handle, wait_s)
-    local client, tcp_ext, queues = merged_client(arm)
-    local logs = {}
-    for _, name in ipairs({ "error_log", "server_log" }) do
-        local path = handle.logs[name]
-        local text = path and files.read(path, LOG_LIMIT)
-        if text and text ~= "" then
-            logs[name] = text
-        end
-    end
-    local pool = handle.children and { children = handle.children, seconds_per_request = wait_s } or nil
-    arm.tcp_ext, arm.queues = tcp_ext, queues
-    if client.requests.started then
-        arm.causes = classify.causes({ logs = logs, tcp_ext = tcp_ext, queues = queues, client = client, pool = pool })
-    end
-    arm.log_excerpt = logs.error_log and logs.error_log:sub(1, 2000)
-end
-
 local function new_record(step)
     local own = step.comparison
     local arms = {}
@@ -371,7 +332,7 @@ function comparison.run(step, session, records)
         merge_latencies(running, session)
         for _, entry in ipairs(running) do
             entry.arm.state = "measured"
-            comparison.gather_evidence(entry.arm, entry.handle, step.comparison.load.wait_s)
+            evidence.gather(entry.arm, entry.handle, step.comparison.load.wait_s)
         end
         record.complete = true
     end)

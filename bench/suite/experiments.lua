@@ -3,6 +3,7 @@
 
 local classify = require("bench.suite.classify")
 local comparison = require("bench.suite.comparison")
+local evidence = require("bench.suite.evidence")
 local interrupt = require("bench.suite.interrupt")
 local measure = require("bench.suite.measure")
 local process = require("bench.suite.process")
@@ -193,7 +194,7 @@ local function carry_out(trial, session)
         result.slots[1] = result.slot
         -- The front writes its error log at once, but after the answer: give the last lines a moment.
         process.sleep(0.05)
-        comparison.gather_evidence(result, handle, trial.wait_s)
+        evidence.gather(result, handle, trial.wait_s)
     else
         result.reason = result.slot.error
     end

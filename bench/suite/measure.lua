@@ -10,7 +10,7 @@ local sample = require("bench.suite.sample")
 
 -- Sampling may cost this part of one processor; the interval grows with the number of processes.
 local SAMPLING_SHARE, COST_PER_PROCESS_S, SHORTEST_INTERVAL_S = 0.01, 0.00015, 0.1
--- Larger groups are only looked at before and after a slot.
+-- Larger groups are only looked at before and after a slot, and taken to stay the same processes.
 local SAMPLED_AT_MOST = 200
 -- Time the client may take beyond what it was asked for before it is ended.
 local CLIENT_GRACE_S = 15
@@ -100,20 +100,33 @@ local function queues(handle)
     return list
 end
 
--- The groups as they are before a slot, looked up once: finding the processes of a large group costs
--- more than reading them. Returns all, those small enough to be sampled, and the pids of the latter.
-local function freeze(groups)
+-- The groups as they are before a slot: finding the processes of a large group costs more than
+-- reading them, so it is done once a slot, and for large groups once for the stack. Returns all,
+-- those small enough to be sampled, and the number of processes of the latter.
+local function freeze(handle)
     local all, sampled, count = {}, {}, 0
-    for i, group in ipairs(groups) do
-        local pids = group.pids()
+    handle.frozen = handle.frozen or {}
+    for i, group in ipairs(handle.groups) do
+        local pids = handle.frozen[group.name] or group.pids()
         all[i] = { name = group.name, pids = function()
             return pids
         end }
-        if #pids <= SAMPLED_AT_MOST then
+        if #pids > SAMPLED_AT_MOST then
+            handle.frozen[group.name] = pids
+        else
             sampled[#sampled + 1], count = all[i], count + #pids
         end
     end
     return all, sampled, count
+end
+
+-- The groups after a slot: small ones may have other processes by now.
+local function groups_after(handle, frozen)
+    local list = {}
+    for i, group in ipairs(handle.groups) do
+        list[i] = handle.frozen[group.name] and frozen[i] or group
+    end
+    return list
 end
 
 -- Time series of a slot from the sampler's records: each interval from_s to at_s, in seconds since
@@ -217,7 +230,7 @@ end
 function measure.slot(handle, path, load, options)
     local argv = measure.arguments(options.client, handle.url .. path, load)
     local slot = { started_s = process.wall(), load_before = load_average(), argv = argv }
-    local groups, sampled, processes = freeze(handle.groups)
+    local groups, sampled, processes = freeze(handle)
     local before = sample.take(groups)
     local sampler = sample.start(sampled, {
         path = options.scratch .. "/sample.ndjson",

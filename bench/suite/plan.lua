@@ -51,6 +51,7 @@ function plan.arms(comparison, with_tuned)
                     published = variant == "documented" and arm.published or nil,
                     reference = arm.reference,
                     expect = arm.expect,
+                    processes = arm.processes,
                 }
             end
         end
