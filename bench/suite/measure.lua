@@ -246,7 +246,7 @@ function measure.slot(handle, path, load, options)
     if not ok then
         error(run, 0)
     end
-    local after = sample.take(handle.groups, { memory = options.memory })
+    local after = sample.take(groups_after(handle, groups), { memory = options.memory })
     local result, reason = measure.parse(run.out)
     if not result then
         slot.error = ("%s (exit code %d%s): %s"):format(reason, run.code, run.timed_out and ", timed out" or "",
