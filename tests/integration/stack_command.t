@@ -164,12 +164,32 @@ t.case("interrupted", function()
     end
 end)
 
--- A copy of what a stack needs, at a path that breaks what is not quoted.
-t.case("path with a space and a non-ASCII letter", function()
-    local place = t.dir .. "/ein Weg für alle"
+-- Copies what a stack needs to <place>.
+local function copy_checkout(place)
     stat.mkdir(place, 493)
     t.process.run { "cp", "-a", t.root .. "/bench", t.root .. "/conf", t.root .. "/scripts", place, timeout = 30 }
     stat.chmod(t.dir, 493)
+end
+
+-- Brings each up and down by <call>(arguments).
+local function each_up_and_down(names, whom, call)
+    for _, name in ipairs(names) do
+        local up = call { "up", name, "--children", "2" }
+        if up.status == 4 then
+            t.skip(name, up.err)
+        else
+            t.is(up.status, 0, name .. " " .. whom)
+            if up.status ~= 0 then
+                t.note(up.err)
+            end
+            call { "down", name }
+        end
+    end
+end
+
+t.case("path with a space and a non-ASCII letter", function()
+    local place = t.dir .. "/ein Weg für alle"
+    copy_checkout(place)
     local user = {}
     if unistd.geteuid() == 0 then
         user = { "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups" }
@@ -178,23 +198,25 @@ t.case("path with a space and a non-ASCII letter", function()
     local temporary = place .. "/tmp ö"
     stat.mkdir(temporary, 511)
     stat.chmod(temporary, 511)
-    for _, name in ipairs { "nginx-static", "nginx-lua", "nginx-php-fpm", "nginx-php-cgi", "apache-mod-php",
-        "lighttpd-uwsgi", "node-cluster", "nginx-fcgiwrap", "nginx-fcgi-c" } do
-        local function ordinary(arguments)
+    each_up_and_down({ "nginx-static", "nginx-lua", "nginx-php-fpm", "nginx-php-cgi", "apache-mod-php",
+        "lighttpd-uwsgi", "node-cluster", "nginx-fcgiwrap", "nginx-fcgi-c" }, "as an ordinary user",
+        function(arguments)
             return stack(arguments, { root = place, temporary = temporary, prefix = { unpack(user) } })
-        end
-        local up = ordinary { "up", name, "--children", "2" }
-        if up.status == 4 then
-            t.skip(name, up.err)
-        else
-            t.is(up.status, 0, name .. " as an ordinary user")
-            if up.status ~= 0 then
-                t.note(up.err)
-            end
-            ordinary { "down", name }
-        end
-    end
+        end)
     t.is(t.process.run({ "find", place, "-name", "*.sock" }).out, "", "no socket is left")
+end)
+
+t.case("checkout that root alone can read", function()
+    if unistd.geteuid() ~= 0 then
+        return t.skip("as root", "not root")
+    end
+    local place = t.dir .. "/closed"
+    copy_checkout(place)
+    stat.chmod(place, 448)
+    each_up_and_down({ "nginx-static", "nginx-lua", "nginx-php-fpm", "nginx-uwsgi", "apache-mod-php", "lighttpd-uwsgi",
+        "nginx-fcgiwrap" }, "as root", function(arguments)
+        return stack(arguments, { root = place })
+    end)
 end)
 
 t.done()
