@@ -15,6 +15,8 @@ local sample = require("bench.suite.sample")
 local stack = require("bench.suite.stack")
 local statistics = require("bench.suite.statistics")
 
+local WARM_REQUESTS = 2 -- for each child
+
 local comparison = {}
 
 -- Runs <work>; an interrupt passes, any other error becomes (nil, text).
@@ -162,7 +164,8 @@ local function verify(step, arm, handle)
     return arm.verified.ok
 end
 
--- Windows until three in a row are steady, at most warmup.max_s; stated in the record.
+-- Windows until three in a row are steady and every child has had two requests or so (the first
+-- one of a child costs it its page faults and caches), at most warmup.max_s; stated in the record.
 local function warm_up(step, arm, handle, session)
     local rates, spent, settings = {}, 0, step.warmup
     if step.comparison.load.wait_s then
@@ -170,15 +173,17 @@ local function warm_up(step, arm, handle, session)
         arm.warmup = { windows_per_s = {}, steady = true, discarded_s = 0 }
         return
     end
-    local steady
+    local steady, requests = nil, 0
+    local enough = WARM_REQUESTS * (tonumber(handle.children) or 1)
     while not steady and spent + settings.window_s <= settings.max_s + 1e-9 do
         session.live:status(("%s  %s  warming up %s"):format(step.document.name, step.comparison.name, arm.key))
         local slot = measure.slot(handle, arm.path, load_of(step, arm, settings.window_s), session)
         rates[#rates + 1] = slot.ok_per_s or 0
+        requests = requests + (slot.client and slot.client.requests.ok or 0)
         spent = spent + settings.window_s
-        steady = statistics.steady_from(rates, 3, settings.tolerance)
+        steady = requests >= enough and statistics.steady_from(rates, 3, settings.tolerance)
     end
-    arm.warmup = { windows_per_s = rates, steady = steady ~= nil, discarded_s = spent }
+    arm.warmup = { windows_per_s = rates, steady = steady and true or false, requests = requests, discarded_s = spent }
 end
 
 -- Processors that were busy with neither servers nor client nor sampler during the slot.
