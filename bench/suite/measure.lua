@@ -18,7 +18,7 @@ local CLIENT_GRACE_S = 15
 local measure = {}
 
 --- Command line of the load client for <target> (URL) and <load>: {connections, keep_alive,
--- requests | seconds, rate_per_s (open loop), threads, timeout_s, headers, expect = {status, bytes,
+-- requests | seconds, rate_per_s (open loop), threads, script_filename, timeout_s, headers, expect = {status, bytes,
 -- variable}}.
 function measure.arguments(client, target, load)
     local argv = { client, "-f", "json", "-c", tostring(load.connections) }
@@ -37,6 +37,9 @@ function measure.arguments(client, target, load)
     end
     if load.threads then
         add("-j", tostring(load.threads))
+    end
+    if load.script_filename then
+        add("--script-filename", load.script_filename)
     end
     if load.keep_alive then
         add("-k")

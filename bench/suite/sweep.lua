@@ -33,6 +33,7 @@ function sweep.load_for(children, target, response_s)
         threads = target.threads,
         rate_per_s = target.rate_per_s,
         expect = target.expect,
+        script_filename = target.script_filename,
         timeout_s = 60,
     }
     if response_s < SLOW_S then
@@ -80,7 +81,7 @@ end
 -- Loads the pool for a moment and waits until what that left in its listen queue is gone.
 local function warm_up(pool, target, session)
     local load = { connections = target.connections, keep_alive = target.keep_alive, seconds = WARM_UP_S,
-        expect = target.expect, threads = target.threads }
+        expect = target.expect, threads = target.threads, script_filename = target.script_filename }
     process.run(measure.arguments(session.client, pool.handle.url .. pool.page, load), { timeout_s = 20 })
     local reader, queue = sock_diag.open(), measure.queue_address(pool.handle)
     local deadline = process.now() + DRAIN_S
@@ -204,7 +205,8 @@ end
 --- What the page needs without load: one client, alternately a request and its answer.
 -- {response_s (median; mean of three for a slow page), wait_s, cpu_us by group, bytes, status}; nil and a reason.
 function sweep.base(pool, target, session)
-    local alone = { connections = 1, keep_alive = target.keep_alive, requests = 3, expect = target.expect, timeout_s = 60 }
+    local alone = { connections = 1, keep_alive = target.keep_alive, requests = 3, expect = target.expect, timeout_s = 60,
+        script_filename = target.script_filename }
     local options = { client = session.client, scratch = session.scratch, tick = session.tick }
     local slot = measure.slot(pool.handle, pool.page, alone, options)
     if slot.client and slot.client.requests.ok > 0 and slot.client.response_us.min < SLOW_S * 1e6 then

@@ -17,6 +17,7 @@ What is measured
   --page NAME|PATH     page of the pool: hello, echo, slow, table ... or a path (hello)
   --url URL            with --command: the page, http://..., fcgi://... or fcgi+unix:/socket:/page
   --config-file FILE   with --command: a file in which {children} is replaced; {config} is its place
+  --script FILE        SCRIPT_FILENAME for a FastCGI program that wants one (PHP)
   --direct             straight to the FastCGI socket, without the web server
   --option NAME=VALUE  an option of the stack (engine=libfcgi, keepalive=8, tcp=true ...)
 The load
@@ -90,6 +91,7 @@ end
 local OPTIONS = {
     ["--page"] = { "page", text_of }, ["--url"] = { "url", text_of }, ["--command"] = { "command", text_of },
     ["--config-file"] = { "config_file", text_of }, ["--direct"] = { "direct", false },
+    ["--script"] = { "script_filename", text_of },
     ["--option"] = { "option", text_of }, ["-c"] = { "connections", whole }, ["-R"] = { "rate_per_s", positive },
     ["--no-keep"] = { "no_keep", false }, ["-j"] = { "threads", whole }, ["--counts"] = { "counts", count_list },
     ["--repeats"] = { "repeats", whole }, ["-d"] = { "seconds", tune_options.seconds }, ["--quick"] = { "quick", false },
@@ -169,7 +171,7 @@ local STANDARD = {
 }
 
 local function complete(target, given, options)
-    for _, name in ipairs({ "rate_per_s", "threads", "memory_kib", "direct", "command", "config_file", "url" }) do
+    for _, name in ipairs({ "rate_per_s", "threads", "memory_kib", "direct", "command", "config_file", "url", "script_filename" }) do
         target[name] = given[name]
     end
     target.page = target.page or given.page or "hello"

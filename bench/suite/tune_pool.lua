@@ -14,6 +14,7 @@ local unistd = require("posix.unistd")
 local files = require("bench.suite.files")
 local http = require("bench.suite.http")
 local keeper = require("bench.suite.keeper")
+local measure = require("bench.suite.measure")
 local proc = require("bench.suite.proc")
 local process = require("bench.suite.process")
 local programs = require("bench.suite.programs")
@@ -202,14 +203,17 @@ function tune_pool.words(line)
     return words
 end
 
--- Does the page answer 2xx? FastCGI addresses are asked through the load client.
+-- Does the page answer 2xx, and why not? FastCGI addresses are asked through the load client.
 local function answers(self)
     if self.url:find("^http://") then
         local base, path = self.url:match("^(http://[^/]+)(.*)$")
         local answer = http.get(base, path ~= "" and path or "/", 2)
-        return answer ~= nil and answer.status >= 200 and answer.status < 300
+        return answer ~= nil and answer.status >= 200 and answer.status < 300, answer and "status " .. answer.status
     end
-    return process.run({ self.client, "-n", "1", "-q", self.url }, { timeout_s = 5 }).code == 0
+    local load = { connections = 1, requests = 1, script_filename = self.script_filename }
+    local run = process.run(measure.arguments(self.client, self.url, load), { timeout_s = 5 })
+    local result = measure.parse(run.out)
+    return run.code == 0, result and select(2, next(result.examples or {}))
 end
 
 function Command:start(children)
@@ -239,16 +243,21 @@ function Command:start(children)
     end }
     self.handle = { url = self.base, fcgi = self.base:find("^fcgi") and self.base or nil, groups = { self.group } }
     local deadline = process.now() + READY_S
-    while not answers(self) do
-        keeper.listen(handle)
-        if #handle.exits > 0 or process.now() > deadline then
-            local why = handle.exits[1] and handle.exits[1].reason or "no answer in time"
-            self:stop()
-            return nil, ("%s: %s: %s %s"):format(self.url, why, self.commands[1], (files.read(self.log) or ""):sub(-300))
-        end
+    local fine, seen = answers(self)
+    while not fine and #handle.exits == 0 and process.now() < deadline do
         process.sleep(0.05)
+        keeper.listen(handle)
+        fine, seen = answers(self)
     end
-    settle(self, children)
+    if fine then
+        settle(self, children)
+        keeper.listen(handle)
+    end
+    if not fine or #handle.exits > 0 then
+        local why = handle.exits[1] and handle.exits[1].reason or seen or "no answer in time"
+        self:stop()
+        return nil, ("%s: %s: %s %s"):format(self.url, why, self.commands[1], (files.read(self.log) or ""):sub(-300))
+    end
     return true
 end
 
@@ -292,7 +301,8 @@ local function new_command(target, session)
     local folder = session.scratch .. "/pool"
     files.make_folder(folder)
     return setmetatable({ kind = "command", words = words, template = template, folder = folder, url = target.url,
-        base = base, page = path ~= "" and path or "/", client = session.client, directory = unistd.getcwd(),
+        base = base, page = path ~= "" and path or "/", client = session.client,
+        script_filename = target.script_filename, directory = unistd.getcwd(),
         blocks = true, logs = {} }, Command)
 end
 

@@ -283,6 +283,9 @@ function tune_report.lines(children, tuning, place)
         ("php-fpm:      pm = static; pm.max_children = %d; listen.backlog = %d"):format(children, backlog),
         ("php-cgi:      PHP_FCGI_CHILDREN=%d spawn-fcgi -s /run/app.sock -b %d -F 1 -- php-cgi"):format(children, backlog),
     }
+    if place.kind == "command" then
+        lines = { "yours:        " .. tuning.pool:gsub("{children}", children) }
+    end
     if keep > 0 then
         lines[#lines + 1] = ("nginx:        upstream app { server unix:/run/app.sock; keepalive %d; }  fastcgi_keep_conn on;"):format(keep)
         lines[#lines + 1] = place.blocks
