@@ -26,14 +26,15 @@ local SIG_SETMASK = 2
 local SFD_NONBLOCK, SFD_CLOEXEC = 0x800, 0x80000
 local SIGNALFD_RECORD = 128 -- bytes; its first four are the number
 
--- What is done to whom after so many seconds, until nothing is left. A program's own stop signal
--- comes first: servers that end their children themselves do it in the right order.
+-- What is sent after so many seconds, until nothing is left. First each program that was started
+-- gets its own stop signal: servers that end their children do it in the right order. Then all
+-- descendants get the one named here.
 local LADDER = {
-    { after_s = 0, whom = "roots" },
-    { after_s = 0.2, whom = "all", signal = posix_signal.SIGTERM },
-    { after_s = 0.8, whom = "all", signal = posix_signal.SIGKILL },
+    { after_s = 0 },
+    { after_s = 0.2, signal = posix_signal.SIGTERM },
+    { after_s = 0.8, signal = posix_signal.SIGKILL },
 }
-local LISTEN_TIMEOUT_S = 15
+local LISTEN_TIMEOUT_S = 30
 local AGAIN_S = 0.2 -- between two kills, when something forks while it is being ended
 
 local function close_all_but(kept)
@@ -74,6 +75,7 @@ local function become(program, keeper_pid)
     if unistd.getppid() ~= keeper_pid then
         unistd._exit(127)
     end
+    posix_signal.signal(posix_signal.SIGPIPE, posix_signal.SIG_DFL)
     mask({})
     local null = fcntl.open("/dev/null", fcntl.O_RDONLY)
     local log = fcntl.open(program.log or "/dev/null", bit.bor(fcntl.O_WRONLY, fcntl.O_CREAT, fcntl.O_APPEND), 420)
@@ -110,6 +112,21 @@ local function exit_text(how, code)
     return how == "exited" and ("status " .. code) or ("signal " .. tostring(code))
 end
 
+local function signal_roots(programs)
+    for i = #programs, 1, -1 do
+        for _, root in ipairs(programs[i].roots or {}) do
+            posix_signal.kill(root, programs[i].stop_signal or posix_signal.SIGTERM)
+        end
+    end
+end
+
+local function signal_descendants(number)
+    for _, pid in ipairs(process.descendants(unistd.getpid())) do
+        posix_signal.kill(pid, number)
+        posix_signal.kill(pid, posix_signal.SIGCONT) -- a stopped one does not end
+    end
+end
+
 -- Ends all descendants, reaping until the kernel says that there are none.
 local function end_all(programs)
     local begun, step, next_s = process.now(), 0, 0
@@ -118,25 +135,17 @@ local function end_all(programs)
         if not pid and code == errno.ECHILD then
             return
         end
-        if not pid or pid == 0 then
-            local passed = process.now() - begun
-            if passed >= next_s then
-                step = math.min(step + 1, #LADDER)
-                local rung = LADDER[step]
-                if rung.whom == "roots" then
-                    for i = #programs, 1, -1 do
-                        for _, root in ipairs(programs[i].roots or {}) do
-                            posix_signal.kill(root, programs[i].stop_signal or posix_signal.SIGTERM)
-                        end
-                    end
-                else
-                    for _, left in ipairs(process.descendants(unistd.getpid())) do
-                        posix_signal.kill(left, rung.signal)
-                        posix_signal.kill(left, posix_signal.SIGCONT)
-                    end
-                end
-                next_s = step < #LADDER and LADDER[step + 1].after_s or passed + AGAIN_S
+        local passed = process.now() - begun
+        if passed >= next_s then
+            step = math.min(step + 1, #LADDER)
+            if LADDER[step].signal then
+                signal_descendants(LADDER[step].signal)
+            else
+                signal_roots(programs)
             end
+            next_s = step < #LADDER and LADDER[step + 1].after_s or passed + AGAIN_S
+        end
+        if not pid or pid == 0 then
             process.sleep(0.002)
         end
     end
