@@ -264,7 +264,6 @@ child_live(const struct heritage *heritage)
     };
     self.heritage = heritage;
     atomic_store_explicit(&heritage->slot->pid, getpid(), memory_order_relaxed);
-    signals_reset();
     if (heritage->master != 0)
         log_become_child();
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
@@ -278,7 +277,6 @@ int
 child_probe(const struct config *config, char *error, size_t error_size)
 {
     struct config_error reason;
-    signals_reset();
     if (privileges_drop(config, &reason) == -1) {
         snprintf(error, error_size, "%s", reason.text);
         return -1;

@@ -9,9 +9,9 @@
 
 #include <stddef.h>
 
-/* Sets every disposition to its default but SIGPIPE (ignored), blocks the signals
- * that the server understands and no others. For the start of a process, and for
- * the start of a child. */
+/* Sets what is ignored to its default, but SIGPIPE (ignored), blocks the signals
+ * that the server understands and no others. For the start of a process; children
+ * inherit it. */
 void signals_reset(void);
 
 /* Before another program is run: everything as a program expects it. */

@@ -9,6 +9,7 @@
 static struct {
     char *start;
     size_t size;
+    size_t shown; /* bytes of the last title: what follows is zero already */
     const char *pool;
 } title;
 
@@ -48,6 +49,7 @@ title_init(int argc, char ***argv)
     environ = environment;
     title.start = start;
     title.size = start != NULL ? (size_t)(end - start) : 0;
+    title.shown = title.size;
     return 0;
 }
 
@@ -65,5 +67,7 @@ title_set(const char *role)
     int length = snprintf(title.start, title.size, "fcgi-server: %s %s",
                           title.pool != NULL ? title.pool : "-", role);
     size_t used = (size_t)length < title.size ? (size_t)length : title.size - 1;
-    memset(title.start + used, 0, title.size - used);
+    if (used < title.shown)
+        memset(title.start + used, 0, title.shown - used);
+    title.shown = used;
 }
