@@ -5,6 +5,7 @@
 #include "status.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,6 +75,7 @@ control_open(struct control *control, const struct config *config, int epoll_fd,
         return -1;
     }
     control->fd = fd;
+    control->reserve_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
     control->path = config->control;
     watch(control, fd, 0, EPOLLIN, EPOLL_CTL_ADD);
     return 0;
@@ -88,12 +90,27 @@ drop(struct control_client *client)
     *client = (struct control_client){0};
 }
 
+/* Out of descriptors: the one in reserve is spent on hanging up, else the waiting
+ * client would keep the loop busy. */
+static void
+turn_away(struct control *control)
+{
+    close(control->reserve_fd);
+    int fd = accept4(control->fd, NULL, NULL, SOCK_CLOEXEC);
+    if (fd != -1)
+        close(fd);
+    control->reserve_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
 static void
 accept_client(struct control *control)
 {
     int fd = accept4(control->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (fd == -1)
+    if (fd == -1) {
+        if (errno == EMFILE || errno == ENFILE)
+            turn_away(control);
         return;
+    }
     for (uint32_t i = 0; i < CONTROL_CLIENTS_MAX; i++) {
         struct control_client *client = &control->client[i];
         if (client->fd > 0)
@@ -191,6 +208,7 @@ control_close(struct control *control)
     if (control->fd <= 0)
         return;
     close(control->fd);
+    close(control->reserve_fd);
     control->fd = -1;
     unlink(control->path);
 }

@@ -25,7 +25,8 @@ struct control_client {
 };
 
 struct control {
-    int fd; /* listening; 0 or -1: none */
+    int fd;         /* listening; 0 or -1: none */
+    int reserve_fd; /* for hanging up when there is no other */
     const char *path;
     int epoll_fd;
     uint64_t event_base;

@@ -70,6 +70,8 @@ test(const struct config *config)
 {
     struct config_error error;
     struct listener listener;
+    if (succession_is_check() && config->children == 0)
+        return fail(EXIT_USAGE, "children = 0 (no master) cannot be reached by a reload: restart");
     int status = try_handlers(config);
     if (status != EXIT_GOOD)
         return status;

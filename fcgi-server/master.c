@@ -13,6 +13,7 @@
 #include "reload.h"
 #include "respawn.h"
 #include "signals.h"
+#include "sizing.h"
 #include "status.h"
 #include "succession.h"
 #include "title.h"
@@ -30,123 +31,11 @@
 #define DEMAND_REST_MS 20 /* how often waiting work may wake the master */
 #define MEMORY_CHECKS  16 /* children whose memory is looked at in one second */
 
-/* --- counting ------------------------------------------------------------------------- */
-
-/* What is idle for the process manager: takes more work. */
-static bool
-takes_work(const struct child *child)
-{
-    uint32_t state = atomic_load_explicit(&child->slot->state, memory_order_relaxed);
-    return child->life == LIFE_SERVING && (state == BOARD_IDLE || state == BOARD_WAITING);
-}
-
-static struct child *
-longest_idle(struct master *master)
-{
-    struct child *longest = NULL;
-    int64_t since_ns = INT64_MAX;
-    for (uint32_t i = 0; i < master->children.capacity; i++) {
-        struct child *child = &master->children.table[i];
-        if (!children_current(&master->children, child) || !takes_work(child))
-            continue;
-        int64_t start_ns = atomic_load_explicit(&child->slot->state_since_ns, memory_order_relaxed);
-        if (start_ns < since_ns) {
-            since_ns = start_ns;
-            longest = child;
-        }
-    }
-    return longest;
-}
-
-static struct pm_view
-look(struct master *master)
-{
-    struct pm_view view = {.demand = master->demand};
-    for (uint32_t i = 0; i < master->children.capacity; i++) {
-        const struct child *child = &master->children.table[i];
-        if (!children_current(&master->children, child))
-            continue;
-        view.total++;
-        view.starting += child->life == LIFE_STARTING;
-        view.idle += takes_work(child);
-    }
-    return view;
-}
-
-/* --- sizing ------------------------------------------------------------------------------ */
-
-static void
-start_children(struct master *master, uint32_t wanted)
-{
-    int64_t now_ms = clock_ms();
-    uint32_t unproved = 0;
-    for (uint32_t i = 0; i < master->children.capacity; i++) {
-        const struct child *child = &master->children.table[i];
-        unproved += children_current(&master->children, child) &&
-                    child->started_ms >= master->respawn.wave_ms &&
-                    atomic_load(&child->slot->requests) == 0;
-    }
-    uint32_t allowed = respawn_allowed(&master->respawn, now_ms, wanted, unproved);
-    for (uint32_t i = 0; i < allowed; i++) {
-        if (children_start(&master->children) != NULL)
-            continue;
-        log_error("cannot start a child: %s; trying again in a second", strerror(errno));
-        master->respawn.not_before_ms = now_ms + 1000;
-        return;
-    }
-}
-
-static void
-retire_children(struct master *master, uint32_t count)
-{
-    for (; count > 0; count--) {
-        struct child *child = longest_idle(master);
-        for (uint32_t i = 0; child == NULL && i < master->children.capacity; i++) {
-            if (children_current(&master->children, &master->children.table[i]))
-                child = &master->children.table[i];
-        }
-        if (child == NULL)
-            return;
-        /* The last one has nobody to give its connections to. */
-        bool last = look(master).total == 1;
-        children_order(&master->children, child, last ? LIFE_CLOSING : LIFE_RETIRING);
-    }
-}
-
-static void
-adjust(struct master *master, bool tick)
-{
-    if (master->stage != STAGE_RUNNING)
-        return;
-    struct pm_view view = look(master);
-    struct child *idle = tick && master->limits.kind == PM_ONDEMAND ? longest_idle(master) : NULL;
-    view.tick = tick;
-    if (idle != NULL)
-        view.longest_idle_ms = (clock_ns() - atomic_load(&idle->slot->state_since_ns)) / 1000000;
-    if (!master->begun) { /* the first children, whatever the kind */
-        uint32_t initial = pm_initial(&master->limits);
-        if (view.total < initial)
-            start_children(master, initial - view.total);
-        return;
-    }
-    struct pm_plan plan = pm_decide(&master->limits, &view, &master->memory);
-    if (plan.at_limit) {
-        log_warn("all %u children are busy and work is waiting: children (max_children) may be "
-                 "too low",
-                 master->limits.max_children);
-        board_count(&master->board.head->max_children_reached);
-    }
-    if (plan.start > 0)
-        start_children(master, plan.start);
-    if (plan.retire > 0)
-        retire_children(master, plan.retire);
-}
-
 /* Once all the first children of this configuration serve. */
 static void
 check_begun(struct master *master)
 {
-    struct pm_view view = look(master);
+    struct pm_view view = sizing_view(master);
     if (master->begun || view.starting > 0 || view.total < pm_initial(&master->limits))
         return;
     master->begun = true;
@@ -223,7 +112,8 @@ on_deaths(struct master *master)
         report_death(master, child, status);
         children_bury(&master->children, child);
     }
-    adjust(master, false);
+    sizing_adjust(master, false);
+    reload_retry(master);
 }
 
 /* --- signals ------------------------------------------------------------------------------------
@@ -293,7 +183,7 @@ on_resize(struct master *master, int number)
         limits->max_children--;
     atomic_store(&master->board.head->max_children, limits->max_children);
     log_notice("at most %u children from now on (until the next reload)", limits->max_children);
-    adjust(master, false);
+    sizing_adjust(master, false);
 }
 
 static void
@@ -377,7 +267,7 @@ on_tick(struct master *master)
 {
     take_samples(master);
     check_memory(master);
-    adjust(master, true);
+    sizing_adjust(master, true);
     if (notify_watchdog_ms() > 0)
         notify_systemd("WATCHDOG=1");
 }
@@ -399,7 +289,7 @@ static void
 on_demand(struct master *master)
 {
     master->demand = true;
-    adjust(master, false);
+    sizing_adjust(master, false);
     master->demand = false;
     master->rearm_ms = clock_ms() + DEMAND_REST_MS;
 }
@@ -448,7 +338,7 @@ on_time(struct master *master)
     }
     if (master->respawn.not_before_ms != 0 && now_ms >= master->respawn.not_before_ms) {
         master->respawn.not_before_ms = 0;
-        adjust(master, false);
+        sizing_adjust(master, false);
     }
     const int64_t dates[] = {master->tick_ms, master->rearm_ms, master->respawn.not_before_ms,
                              control_deadline_ms(&master->control)};
@@ -605,9 +495,10 @@ master_run(const struct config *config, struct listener *listener, struct succes
         log_error("cannot write the pid file %s: %s", config->pid_file, strerror(errno));
     watch_demand(&master, EPOLL_CTL_ADD);
     title_set("master");
-    adjust(&master, false);
+    sizing_adjust(&master, false);
     check_begun(&master);
     loop(&master);
+    reload_abandon(&master);
     control_close(&master.control);
     if (config->pid_file != NULL)
         unlink(config->pid_file);

@@ -11,6 +11,7 @@
 #include "succession.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/wait.h>
@@ -30,13 +31,21 @@ drop_config(struct master *master)
     master->check.config_fd = -1;
 }
 
+/* While the last reload still starts its children, another would pile up; unless
+ * they cannot start, and the reload is to help. */
+static bool
+may_begin(const struct master *master)
+{
+    return master->stage == STAGE_RUNNING && master->check.pid == 0 &&
+           (master->begun || master->respawn.level > 0);
+}
+
 void
 reload_begin(struct master *master, bool upgrade)
 {
     struct master_check *check = &master->check;
     int output[2];
-    /* While the last reload still starts its children, another would pile up. */
-    if (check->pid != 0 || !master->begun) {
+    if (!may_begin(master)) {
         check->again = true;
         check->again_upgrade |= upgrade;
         return;
@@ -106,10 +115,20 @@ reload_ended(struct master *master, pid_t pid, int status)
 }
 
 void
+reload_abandon(struct master *master)
+{
+    if (master->check.pid == 0)
+        return;
+    kill(master->check.pid, SIGKILL);
+    process_wait(master->check.pid);
+    master->check.pid = 0;
+}
+
+void
 reload_retry(struct master *master)
 {
     struct master_check *check = &master->check;
-    if (!check->again || check->pid != 0 || !master->begun || master->stage != STAGE_RUNNING)
+    if (!check->again || !may_begin(master))
         return;
     bool upgrade = check->again_upgrade;
     check->again = check->again_upgrade = false;

@@ -26,4 +26,7 @@ void reload_ended(struct master *master, pid_t pid, int status);
 /* A reload that was asked for at a bad moment begins now if it can. */
 void reload_retry(struct master *master);
 
+/* Ends a check that runs: the server stops. */
+void reload_abandon(struct master *master);
+
 #endif
