@@ -54,7 +54,7 @@ return {
                     published = { rate_per_s = 333.36, mean_ms = 2999.746, total_s = 8.999, requests = 3000, failed = 0, non_2xx = 0, body_bytes = 68 } },
                 { stack = "nginx-php-cgi", documented = { backlog = 128 }, tuned = { children = 400 },
                     published = { rate_per_s = 843.87, mean_ms = 1185.013, total_s = 3.555, requests = 3000, failed = 801, failed_kind = "length", non_2xx = 2199 } },
-                { stack = "nginx-fcgi-lua", documented = false, tuned = true },
+                { stack = "nginx-fcgi-lua", documented = false, tuned = true, blocking = false },
             },
             claims = { { faster = "nginx-php-cgi", slower = "apache-mod-php" } },
         },

@@ -92,7 +92,7 @@ function comparison.bring_up(planned, session)
     local arm = {
         key = planned.key, label = planned.label, stack = planned.stack, url = planned.url, variant = planned.variant,
         options = planned.options, published = planned.published, reference = planned.reference, expect = planned.expect,
-        slots = {}, state = "failed",
+        blocking = planned.blocking, slots = {}, state = "failed",
     }
     if planned.stack then
         local description, reason = guarded(stack.describe, planned.stack)

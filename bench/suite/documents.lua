@@ -7,7 +7,8 @@
 --   arms = {...}} and may have expect = {status, bytes, body, starts, type}, headers, measure =
 --   {requests | slot_s, rounds, timeout_s}, claims = {{faster, slower}, ...}, about.
 -- An arm is {stack = NAME} or {url = "http://..."} and may have label, published = {rate_per_s,
---   ...}, documented = options of the stack or false, tuned = true or options, reference, expect (what differs
+--   ...}, documented = options of the stack or false, tuned = true or options, reference, blocking = false (a waiting
+--   page holds no child), expect (what differs
 --   from the comparison's); with url also processes = {name = Lua pattern of command lines}, to be watched.
 
 local documents = {}

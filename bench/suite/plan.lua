@@ -52,6 +52,7 @@ function plan.arms(comparison, with_tuned)
                     reference = arm.reference,
                     expect = arm.expect,
                     processes = arm.processes,
+                    blocking = arm.blocking,
                 }
             end
         end

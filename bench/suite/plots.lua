@@ -73,6 +73,11 @@ function plots.rates(part)
         drawing:text(LEFT, y + 14, arm.key, "label")
         drawing:text(WIDTH - RIGHT, y + 14, ("%s %s"):format(format.rate(rate.median), format.spread(rate)), "value", "end")
         drawing:rect(LEFT, y + 19, scale(rate.median) - LEFT, BAR, "bar " .. role(arm), hint, 3)
+        local bound = (arm.predicted or {}).rate_per_s
+        if bound and bound <= ticks[#ticks] then
+            drawing:line(scale(bound), y + 17, scale(bound), y + 35, "bound", ("arithmetic bound %s, set by %s"):format(
+                format.rate(bound), arm.predicted.binding))
+        end
         if rate.low then
             local from, to = scale(math.max(0, rate.low)), math.min(WIDTH - RIGHT, scale(rate.high))
             drawing:line(from, y + 26, to, y + 26, "whisker", hint)
@@ -83,7 +88,7 @@ function plots.rates(part)
     return drawing:render()
 end
 
-local FRONTS = { nginx = true, apache = true, apache2 = true, lighttpd = true, ["node-cluster"] = true, node = true }
+local FRONTS = { nginx = true, apache = true, lighttpd = true }
 
 --- The process groups of an arm, the front first: {name, class ("front", "application", "behind"), us
 -- (processor time per answer)}.

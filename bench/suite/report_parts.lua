@@ -284,7 +284,8 @@ local function notes(part)
     return '<ul class="findings">' .. table.concat(items) .. "</ul>"
 end
 
-local RATE_KEY = parts.key({ { "", "var(--s1)", "as documented" }, { "", "var(--s2)", "tuned" }, { "", "var(--ref)", "reference" } })
+local RATE_KEY = parts.key({ { "", "var(--s1)", "as documented" }, { "", "var(--s2)", "tuned" }, { "", "var(--ref)", "reference" },
+    { "", "var(--s6)", "arithmetic bound" } })
 local CPU_KEY = parts.key({ { "", "var(--s1)", "front" }, { "", "var(--s8)", "application" }, { "", "var(--s5)", "behind it" },
     { "", "var(--ref)", "load client" } })
 

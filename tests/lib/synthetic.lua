@@ -86,7 +86,8 @@ local function comparison(step, random, cpus, noise)
         rounds = step.rounds, rounds_planned = step.rounds, arms = {}, complete = true }
     for i, planned in ipairs(step.arms) do
         record.arms[i] = { key = planned.key, label = planned.label, stack = planned.stack, url = planned.url, variant = planned.variant,
-            options = planned.options, published = planned.published, reference = planned.reference, state = "measured", slots = {},
+            options = planned.options, published = planned.published, reference = planned.reference, blocking = planned.blocking,
+            state = "measured", slots = {},
             title = planned.label, children = 4, commands = { "nginx -p /tmp/s" }, configurations = { { name = "nginx.conf",
                 text = "worker_processes 1;\n" } }, why = { "a reason" }, causes = {}, warmup = { discarded_s = 0.9, steady = true },
             memory = { nginx = { pss_kib = 5200 }, application = { pss_kib = 9100 } }, verified = { ok = true } }
