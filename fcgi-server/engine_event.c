@@ -518,11 +518,7 @@ prepare(struct event_engine *engine, struct engine_context *context)
     }
     event_here = engine;
     event_prepare_interrupt();
-    int failed = watch_start(&engine->watch, event_on_busy, engine);
-    if (failed != 0) {
-        log_error("the watch thread cannot be started: %s", strerror(failed));
-        return -1;
-    }
+    watch_init(&engine->watch, event_on_slow, engine);
     return 0;
 }
 

@@ -4,7 +4,7 @@
  * programs have been written since 1996, kept as the measure of the other engine.
  * The library parses the request (behind guard.h) and writes the answer. As in
  * its own accept loop, an idle kept connection holds the child; unlike there, it
- * is given up when others have waited for RELEASE_MS. Have more children than the
+ * is given up for one that waits to be accepted. Have more children than the
  * front end keeps connections, or do without these.
  */
 #include "answer.h"
@@ -28,10 +28,6 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
-
-/* How long a connection waits to be accepted before a child that sits on an idle
- * kept one gives that up. Short of it, another child may come. */
-#define RELEASE_MS 5
 
 /* How long we wait for a peer to take notice of a connection that we end while it
  * is still sending; libfcgi itself allows 2 s. */
@@ -81,15 +77,7 @@ drop_slowly(struct loop *loop)
     drop(loop);
 }
 
-/* Whether somebody waits to be accepted. */
-static bool
-somebody_waits(const struct loop *loop)
-{
-    struct pollfd listener = {.fd = loop->context->listen_fd, .events = POLLIN};
-    return poll(&listener, 1, 0) == 1;
-}
-
-/* An idle kept connection is given up for one that has been waiting for a while.
+/* An idle kept connection is given up for one that waits to be accepted.
  * Bytes that were sent before are still read (see event_shed()). Returns whether
  * there is nothing to read. */
 static bool
@@ -103,26 +91,25 @@ give_up(struct loop *loop)
     return recv(loop->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) <= 0;
 }
 
-/* Waits for bytes. Returns 1; 0 when the time is up, the child must end, or others
- * have waited for RELEASE_MS, and nothing has begun to arrive; -1 on failure. */
+/* Waits for bytes. Returns 1; 0 when the time is up, the child must end or others
+ * wait, and nothing has begun to arrive; -1 on failure. */
 static int
 wait_readable(struct loop *loop)
 {
     const struct config *config = loop->context->config;
     bool idle = intake_is_empty(&loop->intake);
-    bool kept = idle && loop->served;
     uint64_t timeout_ms = idle ? config->keep_timeout_ms : config->read_timeout_ms;
     int64_t end_ns = service_now_ns() + (int64_t)timeout_ms * 1000000;
-    bool waited = false; /* somebody did, at the last look */
 
     board_state(loop->context->slot, idle ? BOARD_IDLE : BOARD_READING);
     for (;;) {
         struct pollfd fds[] = {
             {.fd = loop->fd, .events = POLLIN},
             {.fd = loop->context->order_fd, .events = POLLIN},
-            {.fd = kept && !waited ? loop->context->listen_fd : -1, .events = POLLIN}};
+            {.fd = idle && loop->served ? loop->context->listen_fd : -1, .events = POLLIN},
+        };
         int64_t left_ms = (end_ns - service_now_ns()) / 1000000;
-        int ready = poll(fds, 3, waited ? RELEASE_MS : left_ms < 0 ? 0 : (int)left_ms + 1);
+        int ready = poll(fds, 3, left_ms < 0 ? 0 : (int)left_ms + 1);
         if (ready == -1 && errno != EINTR) {
             return -1;
         }
@@ -133,10 +120,9 @@ wait_readable(struct loop *loop)
         if (order == CHILD_STOP || (order != CHILD_SERVE && idle) || left_ms <= 0) {
             return 0;
         }
-        if (waited && somebody_waits(loop)) {
+        if (ready > 0 && fds[2].revents != 0) {
             return give_up(loop) ? 0 : 1;
         }
-        waited = ready > 0 && fds[2].revents != 0;
     }
 }
 

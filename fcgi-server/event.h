@@ -32,6 +32,7 @@ struct event_engine {
     bool told;              /* the master knows that this child retires */
     int64_t now_ns;         /* when we last looked at the clock */
     int64_t slow_until_ns;  /* handlers have been slow until now: see event_is_slow() */
+    int64_t retry_ns;       /* see event_on_slow() */
     int64_t pause_until_ns; /* no accept() before: out of descriptors */
     struct exchange *_Atomic running; /* whose handler is called; NULL: none */
 };
@@ -78,10 +79,10 @@ void event_shed(struct event_engine *engine, struct connection *connection);
 /* As much is in flight as may be: no further request is to be started. */
 bool event_is_full(const struct event_engine *engine);
 
-/* The watch's tick() (event_busy.c): a handler has been running for <busy_ns>. */
-void event_on_busy(void *engine, int64_t busy_ns, int64_t now_ns);
+/* The watch has found the running handler slow (event_busy.c). */
+int64_t event_on_slow(void *engine, int64_t now_ns);
 
-/* Installs the handler of the signal that event_on_busy() sends to the serving
+/* Installs the handler of the signal that event_on_slow() sends to the serving
  * thread to interrupt a handler. */
 void event_prepare_interrupt(void);
 

@@ -23,7 +23,11 @@
 /* How long an interrupted handler may take to return. */
 #define GRACE_NS INT64_C(500000000)
 
-/* Connections given away in one tick: bounds how long a handler that returns has
+/* Until the next try to give connections away, after the queue was full. */
+#define RETRY_NS     INT64_C(5000000)
+#define RETRY_MAX_NS INT64_C(40000000)
+
+/* Connections given away at once: bounds how long a handler that returns has
  * to wait for the lock, to about a quarter of a millisecond. */
 #define GIVEN_AT_ONCE 64
 
@@ -104,33 +108,42 @@ interrupt(struct event_engine *engine)
     pthread_kill(engine->watch.serving, INTERRUPT);
 }
 
-static void
+/* Does what is due for the running request. Returns when the next thing is. */
+static int64_t
 keep_time(struct event_engine *engine, struct exchange *running, int64_t now_ns)
 {
     const struct config *config = engine->config;
-    int64_t elapsed_ns = now_ns - running->start_ns;
-    int64_t limit_ns = (int64_t)config->request_timeout_ms * 1000000;
-    int64_t slow_ns = (int64_t)config->slow_ms * 1000000;
+    int64_t slow_at_ns = running->start_ns + (int64_t)config->slow_ms * 1000000;
+    int64_t limit_at_ns = running->start_ns + (int64_t)config->request_timeout_ms * 1000000;
+    int64_t next_ns = INT64_MAX;
 
-    if (slow_ns > 0 && elapsed_ns >= slow_ns && !running->told_slow) {
-        running->told_slow = true;
-        interrupt(engine);
+    if (config->slow_ms > 0 && !running->told_slow) {
+        if (now_ns >= slow_at_ns) {
+            running->told_slow = true;
+            interrupt(engine);
+        } else {
+            next_ns = slow_at_ns;
+        }
     }
-    if (limit_ns == 0 || elapsed_ns < limit_ns) {
-        return;
+    if (config->request_timeout_ms == 0) {
+        return next_ns;
+    }
+    if (now_ns < limit_at_ns) {
+        return next_ns < limit_at_ns ? next_ns : limit_at_ns;
     }
     if (!running->request.timed_out) {
         running->request.timed_out = true;
         running->stopped_ns = now_ns;
         interrupt(engine);
-    } else if (now_ns - running->stopped_ns > GRACE_NS) {
+    } else if (now_ns - running->stopped_ns >= GRACE_NS) {
         end_child(engine, running);
     }
+    return running->stopped_ns + GRACE_NS;
 }
 
 /* --- other connections --------------------------------------------------------------------- */
 
-/* Those of one state. Returns how many more may go in this tick. */
+/* Those of one state. Returns how many more may go this time. */
 static int
 give_away(struct event_engine *engine, enum connection_state state, int left)
 {
@@ -142,7 +155,7 @@ give_away(struct event_engine *engine, enum connection_state state, int left)
         if (alone && connection->served && !connection->last) {
             event_shed(engine, connection);
         } else if (!alone && !event_pass_on(engine, connection)) {
-            return 0; /* the queue is full: next tick */
+            return 0; /* the queue is full */
         }
         connection = next;
         left--;
@@ -150,19 +163,28 @@ give_away(struct event_engine *engine, enum connection_state state, int left)
     return left;
 }
 
-void
-event_on_busy(void *owner, int64_t busy_ns, int64_t now_ns)
+int64_t
+event_on_slow(void *owner, int64_t now_ns)
 {
+    static const enum connection_state given[] = {CONNECTION_READY, CONNECTION_READING,
+                                                  CONNECTION_PARKED, CONNECTION_IDLE};
     struct event_engine *engine = owner;
     struct exchange *running = engine->running;
+    int left = GIVEN_AT_ONCE;
 
-    (void)busy_ns;
     if (running == NULL) {
-        return;
+        return INT64_MAX;
     }
-    int left = give_away(engine, CONNECTION_READY, GIVEN_AT_ONCE);
-    left = give_away(engine, CONNECTION_READING, left);
-    left = give_away(engine, CONNECTION_PARKED, left);
-    give_away(engine, CONNECTION_IDLE, left);
-    keep_time(engine, running, now_ns);
+    for (size_t index = 0; index < sizeof given / sizeof *given; index++) {
+        left = give_away(engine, given[index], left);
+    }
+    int64_t next_ns = keep_time(engine, running, now_ns);
+    if (left > 0) {
+        engine->retry_ns = 0;
+        return next_ns; /* all are gone, and no other can come while the handler runs */
+    }
+    /* The queue is full, so nobody is idle: the fuller, the longer until the next try. */
+    engine->retry_ns = engine->retry_ns == 0 ? RETRY_NS : engine->retry_ns * 2;
+    engine->retry_ns = engine->retry_ns < RETRY_MAX_NS ? engine->retry_ns : RETRY_MAX_NS;
+    return next_ns < now_ns + engine->retry_ns ? next_ns : now_ns + engine->retry_ns;
 }

@@ -3,8 +3,9 @@
  * watch.h - a second thread that looks after a child while its only other thread,
  * the serving one, is inside a handler and can do nothing else. One lock guards
  * everything the child has; the serving thread holds it at all times except in
- * handlers, so that the watch thread is either alone or asleep. It ticks only
- * while handlers run, and sleeps for good while the child is idle.
+ * handlers, so that the watch thread is either alone or asleep. It looks only
+ * while handlers run, seldom while they are quick, and sleeps while the child is
+ * idle: 1,024 children must not cost a processor.
  */
 #ifndef WATCH_H
 #define WATCH_H
@@ -12,28 +13,32 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /* A handler that runs longer than this is slow. */
 #define WATCH_SLOW_NS INT64_C(5000000)
 
+/* Called with the lock held when a handler has been found slow. Returns when it is
+ * to be called again if the same handler still runs then (CLOCK_MONOTONIC), or
+ * INT64_MAX: not again. */
+typedef int64_t watch_function(void *owner, int64_t now_ns);
+
 struct watch {
     pthread_mutex_t lock;
     pthread_t serving;
+    int delay_fd; /* tells how long the serving thread waited for a processor */
+    bool started;
     sem_t wake;
     _Atomic int64_t busy_since_ns; /* CLOCK_MONOTONIC; 0: not in a handler */
     _Atomic int asleep;
-    void (*tick)(void *owner, int64_t busy_ns, int64_t now_ns);
+    watch_function *on_slow;
     void *owner;
 };
 
-/* Starts the thread; the caller is the serving one and gets the lock. <tick> is
- * called with the lock held when one handler has run for <busy_ns>, at least
- * WATCH_SLOW_NS, and again and again while it runs: every WATCH_SLOW_NS, the first
- * time, when no handler was slow of late, up to 20 ms later. Returns 0 or an error
- * number. There is no end: the thread lives as long as the child. */
-int watch_start(struct watch *watch, void (*tick)(void *owner, int64_t busy_ns, int64_t now_ns),
-                void *owner);
+/* The caller becomes the serving thread and gets the lock. The watch thread itself
+ * starts with the first handler. There is no end: it lives as long as the child. */
+void watch_init(struct watch *watch, watch_function *on_slow, void *owner);
 
 /* The serving thread is about to enter a handler: lets go of the lock. */
 void watch_enter(struct watch *watch, int64_t now_ns);
