@@ -7,8 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
-enum { MEMORY_DEFAULT = 128 << 20 }; /* bytes */
+enum {
+    MEMORY_DEFAULT = 128 << 20, /* bytes */
+    STACK_WANTED = 96 << 20,    /* bytes; the kernel keeps at least 128 MiB free for it */
+};
 
 struct lua_host *lua_host_here;
 
@@ -43,6 +47,21 @@ panic(lua_State *L)
     return 0;
 }
 
+/* LuaJIT bounds its own stacks, not that of C: string.gsub() that calls itself, or
+ * coroutines in coroutines, would use it up and end the process before they meet a
+ * limit of Lua's. With more of it they do. Costs nothing until it is used. */
+static void
+raise_stack_limit(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_STACK, &limit) == -1 || limit.rlim_cur >= STACK_WANTED) {
+        return;
+    }
+    limit.rlim_cur = limit.rlim_max < STACK_WANTED ? limit.rlim_max : STACK_WANTED;
+    setrlimit(RLIMIT_STACK, &limit);
+}
+
 static int
 open_all(lua_State *L)
 {
@@ -66,6 +85,7 @@ lua_host_new(const struct lua_options *options, char *error, size_t error_size)
         snprintf(error, error_size, "lua: out of memory");
         return NULL;
     }
+    raise_stack_limit();
     host->main = L;
     host->options = *options;
     if (host->options.memory_max == 0) {

@@ -119,6 +119,7 @@ every_kind_of_error_is_one_500_and_one_line(void **state)
         {"error()", "script.lua:2: error value is a nil"},
         {"local x = 'a' .. nil", "script.lua:2: attempt to concatenate"},
         {"local function f(n) return 1 + f(n + 1) end f(1)", "script.lua:2: stack overflow"},
+        {"local function f() return (('x'):gsub('x', f)) end f()", "script.lua:2: stack overflow"},
         {"request:write('half') error('late')", "script.lua:2: late"},
         {"request:fail('no table %s', 'x')", "script.lua:2: no table x"},
         {"return 42", "script.lua:1: handle returned a number"},
@@ -179,6 +180,7 @@ memory_is_bounded_and_comes_back(void **state)
         "local s = ('x'):rep(1024) while true do s = s .. s end",
         "return ('x'):rep(1e9)",
         "local t = require('table.new')(1e8, 0)",
+        "local function f() local r = coroutine.wrap(f)() return r end f()",
     };
     char text[512];
     (void)state;
