@@ -216,8 +216,10 @@ options_mean_what_ab_users_expect(void **state)
                                       "--wrong http://a/",
                                       "--expect-status 2x http://a/",
                                       "--think 1s -R 5 http://a/"};
-    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         assert_int_equal(parse(&o, bad[i]), -1);
+        free(o.headers.item);
+    }
 }
 
 static void
