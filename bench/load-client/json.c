@@ -32,7 +32,8 @@ parse_string(const char **p)
         if (*c == '\\' && c[1] == 'u' && strspn(c + 2, "0123456789abcdefABCDEF") >= 4) {
             char digits[5] = {c[2], c[3], c[4], c[5], 0};
             unsigned long code = strtoul(digits, NULL, 16);
-            bytes_add(&text, code < 0x80 ? (char[]){(char)code} : "?", 1);
+            char plain = code < 0x80 ? (char)code : '?';
+            bytes_add(&text, &plain, 1);
             c += 5;
         } else if (*c == '\\' && c[1] != '\0' && (escape = strchr(from, c[1])) != NULL) {
             bytes_add(&text, to + (escape - from), 1);

@@ -29,7 +29,10 @@ put(const char *path, const struct bytes *text)
 {
     FILE *file = path ? fopen(path, "we") : stdout;
     bool failed = file == NULL || fwrite(text->data, 1, text->length, file) != text->length;
-    failed |= file != NULL && (path ? fclose(file) : fflush(file)) != 0;
+    if (file != NULL && fflush(file) != 0)
+        failed = true;
+    if (file != NULL && path != NULL)
+        fclose(file);
     if (failed)
         fprintf(stderr, "load-client: cannot write %s: %s\n", path ? path : "the report",
                 strerror(errno));

@@ -155,7 +155,10 @@ store(struct options *o, const struct option_row *row, char *text)
         *(int64_t *)field = (int64_t)number;
         return 0;
     case RATE:
-        return parse_count(text, (double *)field) == -1 || *(double *)field <= 0 ? -1 : 0;
+        if (parse_count(text, &number) == -1 || number <= 0)
+            return -1;
+        memcpy(field, &number, sizeof(number));
+        return 0;
     case TIME:
         return options_time(text, (uint64_t *)field);
     case TEXT:
