@@ -2,6 +2,7 @@
 -- then rounds; each round measures every arm once, in random order, and one of them twice (the A/A
 -- pair of the noise floor). At the end the evidence is read, causes are named, and all is stopped.
 
+local posix_signal = require("posix.signal")
 local evidence = require("bench.suite.evidence")
 local files = require("bench.suite.files")
 local http = require("bench.suite.http")
@@ -274,6 +275,12 @@ end
 --- Stops the stacks that the session has up, also after an interrupt.
 function comparison.stop_all(session)
     interrupt.shield(function()
+        -- All are told before the first is waited for: together they take as long as the slowest.
+        for _, handle in ipairs(session.handles) do
+            if handle.keeper then
+                posix_signal.kill(handle.keeper.pid, posix_signal.SIGTERM)
+            end
+        end
         for _, handle in ipairs(session.handles) do
             if not handle.foreign then
                 pcall(stack.down, handle)

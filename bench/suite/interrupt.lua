@@ -14,7 +14,7 @@ local process = require("bench.suite.process")
 local interrupt = {}
 
 -- Of the three seconds, what the worker has to stop and to write its report.
-local GRACE_S = 2.0
+local GRACE_S = 1.8
 local WAIT_MS = 200
 
 local NAMES = {
