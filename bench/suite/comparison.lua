@@ -243,7 +243,7 @@ local function new_record(step)
         kind = "comparison", name = own.name, title = own.title, about = own.about, page = own.page or own.path,
         load = own.load, expect = own.expect, headers = own.headers, published_claims = own.claims,
         slot_s = step.slot_s, slot_requests = step.requests, timeout_s = step.timeout_s,
-        rounds = 0, rounds_planned = step.rounds, arms = arms, complete = false,
+        rounds = 0, rounds_planned = step.rounds_planned, arms = arms, complete = false,
     }
 end
 

@@ -6,11 +6,12 @@
 
 local plan = {}
 
---- The profiles. budget_s: the slot length is chosen so that the whole run takes about this long
+--- The profiles. limit_s: a run that is behind its plan measures fewer rounds rather than take longer.
+-- budget_s: the slot length is chosen so that the whole run takes about this long
 -- (between slot_s.min and slot_s.max). warmup: windows of window_s until three in a row are within
 -- `tolerance` of their mean, at most max_s. own_counts: the documents' own request counts.
 plan.profiles = {
-    default = { rounds = 5, budget_s = 420, slot_s = { min = 0.4, max = 1.5 }, tuned = true, experiments = true, program_rounds = 5,
+    default = { rounds = 5, budget_s = 400, limit_s = 480, slot_s = { min = 0.4, max = 1.5 }, tuned = true, experiments = true, program_rounds = 5,
         warmup = { window_s = 0.3, max_s = 4.2, tolerance = 0.10 } },
     quick = { rounds = 2, slot_s = { min = 0.2, max = 0.2 }, tuned = false, experiments = false, program_rounds = 1, slow_rounds = 1,
         warmup = { window_s = 0.1, max_s = 0.1, tolerance = 0.10 } },
@@ -74,6 +75,7 @@ local function comparison_step(document, comparison, profile)
         comparison = comparison,
         arms = plan.arms(comparison, profile.tuned),
         rounds = rounds,
+        rounds_planned = rounds,
         requests = own and comparison.load.requests or measure.requests,
         slot_s = measure.slot_s,
         timeout_s = measure.timeout_s or 10,
@@ -140,7 +142,7 @@ local function choose_slot(steps, profile)
     return math.max(limits.min, math.min(limits.max, math.floor(share * 20) / 20))
 end
 
---- The plan of a run: {profile, steps, seconds, slot_s}. Each step is of kind "programs",
+--- The plan of a run: {profile, steps, seconds, slot_s, limit_s}. Each step is of kind "programs",
 -- "comparison" or "experiment" and carries what its part of the suite needs, and `seconds`.
 -- <overrides> may set rounds, slot_s (seconds), tuned, experiments.
 function plan.build(documents, profile_name, overrides)
@@ -172,7 +174,23 @@ function plan.build(documents, profile_name, overrides)
         step.seconds = plan.seconds(step)
         total = total + step.seconds
     end
-    return { profile = profile_name, steps = steps, seconds = total, slot_s = slot_s }
+    return { profile = profile_name, steps = steps, seconds = total, slot_s = slot_s, limit_s = profile.limit_s }
+end
+
+-- Fewer rounds than these show nothing.
+local FEWEST_ROUNDS = 3
+
+--- Rounds for a step of <rounds> when <done_s> of the plan's <total_s> took <spent_s> and all should be
+-- over after <limit_s>: as planned while the run keeps up, else in proportion, at least three.
+function plan.affordable_rounds(rounds, done_s, total_s, spent_s, limit_s)
+    if not limit_s or done_s < 30 then
+        return rounds
+    end
+    local needed_s, left_s = (total_s - done_s) * spent_s / done_s, math.max(0, limit_s - spent_s)
+    if needed_s <= left_s then
+        return rounds
+    end
+    return math.min(rounds, math.max(FEWEST_ROUNDS, math.floor(rounds * left_s / needed_s)))
 end
 
 --- <list> in random order; random(n) gives 1..n. A new list (Fisher and Yates).

@@ -137,6 +137,9 @@ function run.all(options)
     local ok, failure = interrupt.attempt(function()
         for _, step in ipairs(the_plan.steps) do
             local before = session.live.done_s
+            if step.kind == "comparison" then
+                step.rounds = plan.affordable_rounds(step.rounds, before, the_plan.seconds, process.now() - began, the_plan.limit_s)
+            end
             CARRY_OUT[step.kind](step, session, document_record(record, step.document).parts)
             session.live.done_s = before + step.seconds
             interrupt.shield(save, record, folder)

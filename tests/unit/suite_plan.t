@@ -71,6 +71,10 @@ t.like(keys(true), "nginx%-lua,nginx%-lua %(tuned%)", "a stack is planned as doc
 t.ok(not keys(false):find("(tuned)", 1, true), "without the tuned variants they are not planned")
 t.like(keys(false), "nginx%-floor", "the references stay")
 
+t.is(plan.affordable_rounds(5, 100, 400, 110, 480), 5, "a run that keeps up measures all its rounds")
+t.is(plan.affordable_rounds(5, 100, 400, 170, 480), 3, "one that is behind measures fewer, at least three")
+t.is(plan.affordable_rounds(5, 100, 400, 1000, nil), 5, "without a limit nothing is cut")
+
 -- Shuffling: a permutation, and every order comes up.
 math.randomseed(7)
 local seen, count = {}, 0
