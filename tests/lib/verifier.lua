@@ -17,36 +17,41 @@ local verifier = {}
 local instance = {}
 instance.__index = instance
 
-local function read_answer(c, seconds)
-    local data, limit = "", process.now() + seconds
+local function join_chunks(text)
+    local parts, at = {}, 1
     while true do
-        local head, head_end = data:match("^(.-\r\n)\r\n()")
-        if head then
-            local status = tonumber(head:match("^HTTP/1%.%d (%d+)"))
-            local length = tonumber(head:lower():match("\ncontent%-length:%s*(%d+)"))
-            if head:lower():find("transfer%-encoding:%s*chunked") then
-                local body, rest = "", data:sub(head_end)
-                while true do
-                    local size, at = rest:match("^(%x+)\r\n()")
-                    size = size and tonumber(size, 16)
-                    if not size or #rest < at + size + 1 then
-                        break
-                    end
-                    body = body .. rest:sub(at, at + size - 1)
-                    rest = rest:sub(at + size + 2)
-                    if size == 0 then
-                        return status, body
-                    end
-                end
-            elseif length and #data - head_end + 1 >= length then
-                return status, data:sub(head_end, head_end + length - 1), head:lower():find("connection: close") ~= nil
-            end
+        local size, start = text:match("^(%x+)\r\n()", at)
+        size = size and tonumber(size, 16)
+        if not size or size == 0 then
+            return table.concat(parts)
         end
+        parts[#parts + 1] = text:sub(start, start + size - 1)
+        at = start + size + 2
+    end
+end
+
+-- The status and the body; nil and what went wrong.
+local function read_answer(c, seconds)
+    local parts, total, limit = {}, 0, process.now() + seconds
+    local head, head_end, wanted, chunked
+    while true do
         local more = c:receive(limit - process.now())
         if not more or more == "" then
-            return nil, more == nil and "no answer in time" or #data > 0 and "cut" or "closed"
+            return nil, more == nil and "no answer in time" or total > 0 and "cut" or "closed"
         end
-        data = data .. more
+        parts[#parts + 1], total = more, total + #more
+        if not head then
+            parts = { table.concat(parts) }
+            head, head_end = parts[1]:match("^(.-\r\n)\r\n()")
+            local lower = head and head:lower()
+            chunked = head and lower:find("transfer%-encoding:%s*chunked")
+            wanted = head and head_end - 1 + (tonumber(lower:match("\ncontent%-length:%s*(%d+)")) or 0)
+        end
+        if head and (chunked and more:sub(-5) == "0\r\n\r\n" or not chunked and total >= wanted) then
+            local body = table.concat(parts):sub(head_end)
+            return tonumber(head:match("^HTTP/1%.%d (%d+)")), chunked and join_chunks(body) or body,
+                head:lower():find("connection: close") ~= nil
+        end
     end
 end
 
