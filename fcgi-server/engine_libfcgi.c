@@ -33,6 +33,9 @@
  * is still sending; libfcgi itself allows 2 s. */
 #define LINGER_MS 1000
 
+/* How long a connection may stay silent before its first byte. */
+#define SILENT_MS 2000
+
 struct loop {
     struct engine_context *context;
     struct intake_limits limits;
@@ -98,7 +101,10 @@ wait_readable(struct loop *loop)
 {
     const struct config *config = loop->context->config;
     bool idle = intake_is_empty(&loop->intake);
-    uint64_t timeout_ms = idle ? config->keep_timeout_ms : config->read_timeout_ms;
+    /* One that has sent nothing yet has the child to itself for as long as the library
+     * gives it on unix sockets. */
+    uint64_t idle_ms = loop->served ? config->keep_timeout_ms : SILENT_MS;
+    uint64_t timeout_ms = idle ? idle_ms : config->read_timeout_ms;
     int64_t end_ns = service_now_ns() + (int64_t)timeout_ms * 1000000;
 
     board_state(loop->context->slot, idle ? BOARD_IDLE : BOARD_READING);
@@ -271,7 +277,10 @@ take_request(struct loop *loop)
     request->keep = intake->keep;
     request->body.length = intake->body_length;
     int refused = take_params(request, loop->library.envp);
-    return refused != 0 ? refused : request_check_length(request, intake->body_length);
+    if (refused == 0) {
+        refused = request_check_length(request, intake->body_length);
+    }
+    return refused != 0 ? refused : service_overdue(loop->context->config, request);
 }
 
 /* A waiting handler holds the child, as everything does in this engine. */

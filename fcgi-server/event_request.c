@@ -349,6 +349,9 @@ start(struct event_engine *engine, struct connection *connection, bool gone)
         return;
     }
     int refused = service_take(request, &exchange->intake);
+    if (refused == 0) {
+        refused = service_overdue(engine->config, request);
+    }
     exchange->start_ns = engine->now_ns;
     engine->left -= engine->left > 0;
     engine->in_flight++;

@@ -28,7 +28,7 @@ local PARAMS = {
     "QUERY_STRING $query_string", "REQUEST_METHOD $request_method", "CONTENT_TYPE $content_type",
     "CONTENT_LENGTH $content_length", "SCRIPT_NAME $fastcgi_script_name", "REQUEST_URI $request_uri",
     "DOCUMENT_URI $document_uri", "SERVER_PROTOCOL $server_protocol", "GATEWAY_INTERFACE CGI/1.1",
-    "REMOTE_ADDR $remote_addr", "SERVER_NAME $server_name", 'HTTP_PROXY ""',
+    "REMOTE_ADDR $remote_addr", "SERVER_NAME $server_name", "REQUEST_START $msec", 'HTTP_PROXY ""',
 }
 
 local function nginx_text(self, options)

@@ -43,7 +43,7 @@ local function hold(engine, name, act)
         before = before + process.cpu_ms(pid)
     end
     local held = {}
-    for index = 1, CHILDREN * 2 do
+    for index = 1, CHILDREN do
         held[index] = assert(fcgi.connect(server.address))
         act(held[index])
     end
@@ -60,8 +60,10 @@ local function hold(engine, name, act)
         end
         process.pause(0.5)
     end
-    -- A one-at-a-time engine may need its documented read timeout to be free again.
-    t.ok(back and back < (engine == "event" and 3 or 6), name .. ": service is back in time",
+    -- What stops in the middle holds an engine that serves one connection at a time, and any
+    -- child that writes to it, for the documented read timeout (4 s here).
+    local bounded = name:find("^send") and engine == "libfcgi" or name:find("read nothing")
+    t.ok(back and back < (bounded and 6 or 3.5), name .. ": service is back in time",
         tostring(back) .. " s, " .. bad .. " failures")
     t.ok(slowest < 1, name .. ": and then answers are quick", slowest .. " s")
     local used = -before
@@ -72,8 +74,8 @@ local function hold(engine, name, act)
     for _, c in ipairs(held) do
         c:close()
     end
-    server:unchanged(name .. ": afterwards", { fd_s = 5 })
     front:stop()
+    server:unchanged(name .. ": afterwards", { fd_s = 5 })
     server:stop()
 end
 

@@ -72,8 +72,8 @@ local function soak(engine)
     t.ok(gain < 4 or gain < 3 * noise, "descriptors are flat", ("%.1f gained, +- %.1f, of %.0f"):format(gain, noise, mean))
     t.is(zombies, 0, "no zombies")
     t.note(("%s: %d samples over %.0f s, %.0f KiB on average"):format(engine, #rss, share, select(3, trend(rss))))
-    server:unchanged("the same processes as at the start", { fd_s = 10 })
     front:stop()
+    server:unchanged("the same processes as at the start", { fd_s = 10 })
     server:stop()
 end
 
