@@ -29,6 +29,10 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+/* How long the request of a connection that was just accepted may take to begin when
+ * the child is told to end. */
+#define FRESH_MS 500
+
 /* How long we wait for a peer to take notice of a connection that we end while it
  * is still sending; libfcgi itself allows 2 s. */
 #define LINGER_MS 1000
@@ -123,8 +127,15 @@ wait_readable(struct loop *loop)
             return 1;
         }
         enum child_order order = child_order();
-        if (order == CHILD_STOP || (order != CHILD_SERVE && idle) || left_ms <= 0) {
+        if (order == CHILD_STOP || left_ms <= 0) {
             return 0;
+        }
+        if (order != CHILD_SERVE && idle && loop->served) {
+            return give_up(loop) ? 0 : 1;
+        }
+        /* A fresh connection's request is on its way: closing would lose it. */
+        if (order != CHILD_SERVE && idle && left_ms > FRESH_MS) {
+            end_ns = service_now_ns() + FRESH_MS * INT64_C(1000000);
         }
         if (ready > 0 && fds[2].revents != 0) {
             return give_up(loop) ? 0 : 1;
