@@ -1,6 +1,7 @@
 return {
     title = "nginx -> fcgi-server -n 0 under spawn-fcgi -F",
     needs = { "nginx", "spawn-fcgi", "fcgi-server" },
+    blocking = true, -- children have no master to pass idle connections on through
     pages = {
         static = "/static/hello.txt",
         echo = "/echo",

@@ -61,13 +61,18 @@ local function check_pages(s)
     end
 end
 
+-- Without a master, a child that wants to serve another connection closes an idle kept one. nginx
+-- notices when it writes, and sends the request again on a fresh one: logged, not lost.
+local EXPECTED = { ["nginx-spawn-fcgi"] = "writev%(%) failed %(32: Broken pipe%) while sending request to upstream" }
+
 local function quiet(s)
     local bad = {}
     for line in (t.read_file(s.logs.error_log or "") or ""):gmatch("[^\n]+") do
         -- nginx and Apache; lighttpd has no levels.
         if line:find("%[[%w_]*:?emerg%]") or line:find("%[[%w_]*:?alert%]") or line:find("%[[%w_]*:?crit%]")
             or line:find("%[[%w_]*:?error%]") or line:find("%[[%w_]*:?warn%]") then
-            bad[#bad + 1] = line
+            local expected = EXPECTED[s.name]
+            bad[#bad + 1] = not (expected and line:find(expected)) and line or nil
         end
     end
     t.is(table.concat(bad, "\n"), "", "nothing bad in the error log")
