@@ -227,6 +227,16 @@ end
 -- Failure kinds of the load client that stand for one cause each; the others are symptoms.
 local CLIENT_FAILURES = { timeout = "client_time_out", length = "wrong_bodies", body = "wrong_bodies" }
 
+-- Pieces of the load client's own reasons (bench/load-client/verdict.c) and what they stand for.
+local CLIENT_REASONS = {
+    { "local ports ran out", "port_exhaustion" },
+    { "descriptors ran out", "open_files" },
+    { "busiest thread", "client_saturated" },
+    { "client's own lateness", "client_saturated" },
+    { "listen queue was full", "accept_queue_full" },
+    { "accepted but never served", "children_starved" },
+}
+
 function rules.client(evidence, add)
     local client = evidence.client
     if not client or not client.requests then
@@ -244,11 +254,11 @@ function rules.client(evidence, add)
             seen.errors, seen.finished, seen.finished_per_s, seen.ok_per_s), seen.errors)
     end
     for _, reason in ipairs(client.reasons or {}) do
-        local text = reason:lower()
-        if text:find("port", 1, true) or text:find("eaddrnotavail", 1, true) then
-            add("port_exhaustion", reason)
-        elseif text:find("client", 1, true) or text:find("thread", 1, true) or text:find("schedule", 1, true) then
-            add("client_saturated", reason)
+        for _, row in ipairs(CLIENT_REASONS) do
+            if reason:find(row[1], 1, true) then
+                add(row[2], reason)
+                break
+            end
         end
     end
 end

@@ -94,6 +94,15 @@ t.is(names({ pool = { children = 2, keepalive = 8, front_workers = 2 } }), "",
     "which is no trouble for a pool that does not block")
 t.is(names({ client = result({ failures = { length = 3, timeout = 1 } }) }), "wrong_bodies client_time_out",
     "failures of the client by kind")
+for reason, cause in pairs({
+    ["local ports ran out 12 times (28232 available): keep connections (-k)"] = "port_exhaustion",
+    ["the client's busiest thread used 97 % of a core: the figures describe the client"] = "client_saturated",
+    ["the server's listen queue was full 40 times: raise its backlog"] = "accept_queue_full",
+    ["3 connections were accepted but never served"] = "children_starved",
+    ["the client's accounting does not close; please report this"] = "",
+}) do
+    t.is(names({ client = result({ reasons = { reason } }) }), cause, "the client's reason: " .. reason:sub(1, 40))
+end
 local causes = classify.causes({ logs = { error_log = recorded },
     queues = { { name = "pool", max = 6, backlog = 5, asked = 5 } } })
 t.is(causes[1].cause, "accept_queue_full", "the weightiest cause comes first")
