@@ -285,6 +285,7 @@ on_events(struct event_engine *engine, const struct epoll_event *events, int cou
     struct connection *accepted = NULL;
     uint64_t adopted_tag = 0;
     int64_t begun_ns = engine->now_ns;
+    bool waiting = false;
 
     for (int index = 0; index < count; index++) {
         switch (event_kind_of(events[index].data.u64)) {
@@ -293,13 +294,18 @@ on_events(struct event_engine *engine, const struct epoll_event *events, int cou
             break;
         case EVENT_LISTEN:
             accepted = accept_one(engine);
+            waiting |= accepted != NULL;
             break;
         case EVENT_HANDOVER:
             adopted_tag = adopt_one(engine);
+            waiting |= adopted_tag != 0;
             break;
         default:
             break;
         }
+    }
+    if (!waiting) {
+        engine->queue_empty_ns = begun_ns;
     }
     if (accepted != NULL) { /* tried at once: a connection for one request never is in epoll */
         event_on_input(engine, accepted, service_peer_gone(accepted->fd, accepted->hang_events));
@@ -498,6 +504,18 @@ adjust_listening(struct event_engine *engine)
     }
 }
 
+/* Room for some thousands of connections between children; the usual room is for
+ * fewer than 300. Without the privilege, what the system allows. */
+static void
+widen_queue(int fd)
+{
+    int size = 4 << 20;
+
+    if (fd != -1 && setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof size) == -1) {
+        setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
+    }
+}
+
 static int
 prepare(struct event_engine *engine, struct engine_context *context)
 {
@@ -516,6 +534,7 @@ prepare(struct event_engine *engine, struct engine_context *context)
         log_error("epoll: %s", strerror(errno));
         return -1;
     }
+    widen_queue(context->handover_fd[1]);
     event_here = engine;
     event_prepare_interrupt();
     watch_init(&engine->watch, event_on_slow, engine);

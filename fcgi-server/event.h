@@ -16,6 +16,16 @@
 #include "timers.h"
 #include "watch.h"
 
+/* Which handlers have been slow of late: an entry of the router in the slot that its
+ * address gives; two that share one push each other out, which costs a few
+ * milliseconds of somebody's time. */
+struct event_slow {
+    const struct router_entry *entry;
+    int64_t until_ns;
+};
+
+enum { EVENT_SLOW_SLOTS = 32 };
+
 struct event_engine {
     struct engine_context *context;
     const struct config *config;
@@ -32,8 +42,10 @@ struct event_engine {
     bool told;              /* the master knows that this child retires */
     int64_t now_ns;         /* when we last looked at the clock */
     int64_t slow_until_ns;  /* handlers have been slow until now: see event_is_slow() */
-    int64_t retry_ns;       /* see event_on_slow() */
-    int64_t pause_until_ns; /* no accept() before: out of descriptors */
+    int64_t queue_empty_ns; /* when nothing waited in the queues last */
+    struct event_slow slow[EVENT_SLOW_SLOTS];
+    int64_t retry_ns;                 /* see event_on_slow() */
+    int64_t pause_until_ns;           /* no accept() before: out of descriptors */
     struct exchange *_Atomic running; /* whose handler is called; NULL: none */
 };
 
@@ -78,6 +90,10 @@ void event_shed(struct event_engine *engine, struct connection *connection);
 
 /* As much is in flight as may be: no further request is to be started. */
 bool event_is_full(const struct event_engine *engine);
+
+/* Gives all connections on which nothing runs to siblings, as far as they take them.
+ * Returns whether none is left. */
+bool event_give_away(struct event_engine *engine);
 
 /* The watch has found the running handler slow (event_busy.c). */
 int64_t event_on_slow(void *engine, int64_t now_ns);

@@ -163,25 +163,33 @@ give_away(struct event_engine *engine, enum connection_state state, int left)
     return left;
 }
 
-int64_t
-event_on_slow(void *owner, int64_t now_ns)
+bool
+event_give_away(struct event_engine *engine)
 {
     static const enum connection_state given[] = {CONNECTION_READY, CONNECTION_READING,
                                                   CONNECTION_PARKED, CONNECTION_IDLE};
+    int left = GIVEN_AT_ONCE;
+
+    for (size_t index = 0; index < sizeof given / sizeof *given; index++) {
+        left = give_away(engine, given[index], left);
+    }
+    return left > 0;
+}
+
+int64_t
+event_on_slow(void *owner, int64_t now_ns)
+{
     struct event_engine *engine = owner;
     struct exchange *running = engine->running;
-    int left = GIVEN_AT_ONCE;
 
     if (running == NULL) {
         return INT64_MAX;
     }
-    for (size_t index = 0; index < sizeof given / sizeof *given; index++) {
-        left = give_away(engine, given[index], left);
-    }
+    bool all = event_give_away(engine);
     int64_t next_ns = keep_time(engine, running, now_ns);
-    if (left > 0) {
+    if (all) {
         engine->retry_ns = 0;
-        return next_ns; /* all are gone, and no other can come while the handler runs */
+        return next_ns; /* and no other can come while the handler runs */
     }
     /* The queue is full, so nobody is idle: the fuller, the longer until the next try. */
     engine->retry_ns = engine->retry_ns == 0 ? RETRY_NS : engine->retry_ns * 2;

@@ -266,6 +266,36 @@ cancel(struct event_engine *engine, struct connection *connection, int status)
     finish(engine, connection);
 }
 
+/* How long a handler that was slow is taken to be slow again. */
+#define SLOW_FOR_NS (1000 * MS)
+
+static struct event_slow *
+slow_slot(struct event_engine *engine, const struct router_entry *entry)
+{
+    return &engine->slow[(uintptr_t)entry / sizeof *entry % EVENT_SLOW_SLOTS];
+}
+
+static void
+remember_slow(struct event_engine *engine, const struct router_entry *entry)
+{
+    *slow_slot(engine, entry) = (struct event_slow){entry, engine->now_ns + SLOW_FOR_NS};
+    engine->slow_until_ns = engine->now_ns + SLOW_FOR_NS;
+}
+
+/* Prepares for a handler that will be slow: what the watch thread would do after
+ * some milliseconds is done before. Returns whether it is still needed. */
+static bool
+needs_watch(struct event_engine *engine, const struct router_entry *entry)
+{
+    const struct event_slow *slow = slow_slot(engine, entry);
+
+    if (slow->entry != entry || slow->until_ns < engine->now_ns) {
+        return true;
+    }
+    return !event_give_away(engine) || engine->config->request_timeout_ms > 0 ||
+           engine->config->slow_ms > 0;
+}
+
 /* Calls the handler, for the first time or again, with the lock let go. */
 static void
 call(struct event_engine *engine, struct connection *connection, bool again, short revents)
@@ -277,14 +307,14 @@ call(struct event_engine *engine, struct connection *connection, bool again, sho
     connection_move(&engine->connections, connection, CONNECTION_RUNNING, begun_ns);
     board_state(engine->context->slot, BOARD_RUNNING);
     engine->running = exchange;
-    watch_enter(&engine->watch, begun_ns);
+    watch_enter(&engine->watch, begun_ns, needs_watch(engine, request->entry));
     enum fh_result result = again ? request_resume(request, revents) : request_run(request);
     watch_leave(&engine->watch);
     engine->running = NULL;
 
     engine->now_ns = service_now_ns();
     if (engine->now_ns - begun_ns > WATCH_SLOW_NS) {
-        engine->slow_until_ns = engine->now_ns + 1000 * MS;
+        remember_slow(engine, request->entry);
     }
     if (request->timed_out) {
         count(&engine->context->slot->timed_out);
@@ -337,6 +367,19 @@ event_on_peer(struct event_engine *engine, struct connection *connection, bool g
     }
 }
 
+/* How long a request has waited in a queue of the kernel's nobody can tell: unix
+ * sockets keep no time. But queues are first-in-first-out, so what has been in one
+ * for longer than queue_deadline was there at all times since. If this child has not
+ * seen the queues empty for so long, there is a standing queue; refusing what is
+ * in it, at a rate far above that of serving, ends it at once. (The idea is that of
+ * CoDel, RFC 8289.) */
+static bool
+waited_too_long(const struct event_engine *engine)
+{
+    uint64_t deadline_ms = engine->config->queue_deadline_ms;
+    return deadline_ms > 0 && engine->now_ns - engine->queue_empty_ns > (int64_t)deadline_ms * MS;
+}
+
 /* A whole request: runs it, unless there is a reason not to. */
 static void
 start(struct event_engine *engine, struct connection *connection, bool gone)
@@ -355,6 +398,9 @@ start(struct event_engine *engine, struct connection *connection, bool gone)
     exchange->start_ns = engine->now_ns;
     engine->left -= engine->left > 0;
     engine->in_flight++;
+    if (refused == 0 && waited_too_long(engine)) {
+        refused = 503;
+    }
     if (refused == 0) {
         request_route(request, engine->context->router);
     }

@@ -181,13 +181,13 @@ start(struct watch *watch)
 }
 
 void
-watch_enter(struct watch *watch, int64_t now_ns)
+watch_enter(struct watch *watch, int64_t now_ns, bool needed)
 {
-    if (!watch->started) {
+    if (needed && !watch->started) {
         start(watch);
     }
     atomic_store(&watch->busy_since_ns, now_ns);
-    if (atomic_load(&watch->asleep) == 1 && atomic_exchange(&watch->asleep, 0) == 1) {
+    if (needed && atomic_load(&watch->asleep) == 1 && atomic_exchange(&watch->asleep, 0) == 1) {
         sem_post(&watch->wake);
     }
     pthread_mutex_unlock(&watch->lock);

@@ -40,8 +40,9 @@ struct watch {
  * starts with the first handler. There is no end: it lives as long as the child. */
 void watch_init(struct watch *watch, watch_function *on_slow, void *owner);
 
-/* The serving thread is about to enter a handler: lets go of the lock. */
-void watch_enter(struct watch *watch, int64_t now_ns);
+/* The serving thread is about to enter a handler: lets go of the lock. <needed>: the
+ * watch thread is to be woken for it, should it sleep. */
+void watch_enter(struct watch *watch, int64_t now_ns, bool needed);
 
 /* The handler has returned: takes the lock again. */
 void watch_leave(struct watch *watch);
