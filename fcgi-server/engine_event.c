@@ -29,6 +29,9 @@
 /* How long a peer gets to close a connection that we have ended. */
 #define LINGER_MS 2000
 
+/* A wait that took longer than this was one: not just the price of the call. */
+#define BLOCKED_NS INT64_C(100000)
+
 #define PAUSE_MS 100 /* no accept() for so long when there are no descriptors */
 #define RETRY_MS 5   /* until connections are offered to a full queue again */
 
@@ -563,8 +566,12 @@ serve(struct engine_context *context)
             adjust_listening(engine);
         }
         tell_board(engine);
+        int64_t asked_ns = engine->now_ns;
         int count = epoll_wait(engine->connections.epoll_fd, events, EVENTS_MAX, timeout_ms);
         engine->now_ns = service_now_ns();
+        if (engine->now_ns - asked_ns > BLOCKED_NS) { /* we slept, so there was nothing */
+            engine->queue_empty_ns = engine->now_ns;
+        }
         on_events(engine, events, count);
         serve_ready(engine);
         on_timers(engine);
