@@ -42,7 +42,7 @@ bench_bin   := $(bench_src:bench/%.c=$(BUILD)/%)
 unit_bin    := $(unit_src:%.c=$(BUILD)/%)
 
 .DELETE_ON_ERROR:
-.PHONY: all help setup bench bench-client bench-handlers tune test test-long tests-built clean install
+.PHONY: all help setup bench bench-client bench-handlers bench-server tune test test-long tests-built clean install
 
 all: $(BUILD)/fcgi-server $(BUILD)/load-client $(handlers) $(bench_bin) ## build everything
 
@@ -128,6 +128,10 @@ tune: setup ## sweep the number of child processes and recommend one
 bench-client: setup ## the load client against wrk, h2load and a bare epoll loop
 	$(Q)$(MAKE) --no-print-directory all
 	$(Q)bench/bench-client
+
+bench-server: setup ## the server against a bare responder, libfcgi, php-fpm
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)bench/bench-server
 
 bench-handlers: setup ## CPU time of a page in C, in Lua and in PHP
 	$(Q)$(MAKE) --no-print-directory all
