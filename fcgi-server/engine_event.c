@@ -33,7 +33,11 @@
 #define BLOCKED_NS INT64_C(100000)
 
 #define PAUSE_MS 100 /* no accept() for so long when there are no descriptors */
-#define RETRY_MS 5   /* until connections are offered to a full queue again */
+/* The request of a connection that was just accepted is on its way: a child that
+ * ends waits for it so long. */
+#define FRESH_NS (500 * MS)
+
+#define RETRY_MS 5 /* until connections are offered to a full queue again */
 
 static struct event_engine engine_here;
 
@@ -462,7 +466,8 @@ drain(struct event_engine *engine)
             struct connection *next = connection->next;
             bool passed = !closing && event_pass_on(engine, connection);
             bool alone = closing || engine->context->handover_fd[1] == -1;
-            if (!passed && alone && !connection->last) {
+            bool fresh = !connection->served && engine->now_ns - connection->since_ns < FRESH_NS;
+            if (!passed && alone && !connection->last && !fresh) {
                 event_shed(engine, connection);
             }
             connection = next;
