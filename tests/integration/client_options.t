@@ -85,8 +85,8 @@ t.case("objectives", function()
     t.is(result.status, 0, "failures within the objective: exit 0")
     _, result = load.run { "-n", 20, "--slo", "fast", server.url }
     t.ok(result.status == 1 and result.err:find("'fast'"), "nonsense: exit 1")
-    report, result = load.run { "--find-max", "p50<2s", "-d", "100ms", "-c", 4, "-k", server.url, timeout = 50 }
-    t.ok(report.find_max and report.find_max.rate_per_s > 50 and #report.find_max.steps > 2, "the search finds a rate",
+    report, result = load.run { "--find-max", "failed<1,max<9s", "-d", "200ms", "-c", 4, "-k", server.url, timeout = 50 }
+    t.ok(report.find_max and report.find_max.rate_per_s > 0 and #report.find_max.steps > 1, "the search finds a rate",
         load.summary(report, result))
 end)
 
