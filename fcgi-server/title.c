@@ -11,6 +11,7 @@ static struct {
     size_t size;
     size_t shown; /* bytes of the last title: what follows is zero already */
     const char *pool;
+    char **arguments; /* our copies, which live as long as the process */
 } title;
 
 /* The strings of <list> that follow <end> in memory extend it. */
@@ -45,7 +46,7 @@ title_init(int argc, char ***argv)
     char **environment = copy(environ);
     if (arguments == NULL || environment == NULL)
         return -1;
-    *argv = arguments;
+    *argv = title.arguments = arguments;
     environ = environment;
     title.start = start;
     title.size = start != NULL ? (size_t)(end - start) : 0;
