@@ -148,7 +148,7 @@ void
 watch_init(struct watch *watch, watch_function *on_slow, void *owner)
 {
     watch->serving = pthread_self();
-    watch->delay_fd = -1;
+    watch->delay_fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
     watch->on_slow = on_slow;
     watch->owner = owner;
     pthread_mutex_init(&watch->lock, NULL);
@@ -165,7 +165,6 @@ start(struct watch *watch)
     sigset_t all;
     sigset_t before;
 
-    watch->delay_fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, STACK_SIZE);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
