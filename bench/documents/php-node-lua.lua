@@ -6,7 +6,7 @@ return {
     title = "PHP-FPM against Node.js against nginx-lua",
     question = "Which stack answers `hello world` most often per second: PHP-FPM, Node.js or Lua inside nginx?",
     setting = "Xeon X5680 (24 threads), client on another machine (16 cores), 1 Gbit network; openresty 1.2.4.14, PHP 5.3.6, Node 0.8.16 "
-        .. "(cluster, one process per CPU); ab -n 10000000 -c 100, no keep-alive; an agent recorded CPU, memory and network per process group.",
+        .. "(cluster, one process per CPU); ab -n 10000000 -c 100, no keep-alive; a small HTTP service recorded CPU, memory and network per process group.",
     reading = "Lua inside nginx and Node are nearly twice as fast as PHP-FPM.",
     today = "The same three, from Debian's packages, with this project's server and two references beside them: "
         .. "nginx alone (`return 200`) and nginx in front of a responder that does nothing but answer.",

@@ -63,14 +63,14 @@ local function foreign(planned)
         commands = {}, configs = {}, foreign = true }
 end
 
-local function stack_options(planned, session)
+local function stack_options(planned, context)
     local options = {}
     for key, value in pairs(planned.options) do
         options[key] = value
     end
     options.variant = planned.variant
-    session.folders = session.folders + 1 -- each stack has a fresh one
-    options.dir = ("%s/%d"):format(session.scratch, session.folders)
+    context.folders = context.folders + 1 -- each stack has a fresh one
+    options.dir = ("%s/%d"):format(context.scratch, context.folders)
     return options
 end
 
@@ -89,7 +89,7 @@ local function describe(arm, handle)
 end
 
 --- Brings up the stack of one planned arm. Returns the arm's record and, when it runs, its handle.
-function comparison.bring_up(planned, session)
+function comparison.bring_up(planned, context)
     local arm = {
         key = planned.key, label = planned.label, stack = planned.stack, url = planned.url, variant = planned.variant,
         options = planned.options, published = planned.published, reference = planned.reference, expect = planned.expect,
@@ -112,7 +112,7 @@ function comparison.bring_up(planned, session)
     if planned.url then
         handle, reason = guarded(foreign, planned)
     else
-        handle, reason = guarded(stack.up, planned.stack, stack_options(planned, session))
+        handle, reason = guarded(stack.up, planned.stack, stack_options(planned, context))
     end
     if not handle then
         arm.reason = tostring(reason)
@@ -167,7 +167,7 @@ end
 
 -- Windows until three in a row are steady and every child has had two requests or so (the first
 -- one of a child costs it its page faults and caches), at most warmup.max_s; stated in the record.
-local function warm_up(step, arm, handle, session)
+local function warm_up(step, arm, handle, context)
     local rates, spent, settings = {}, 0, step.warmup
     if step.comparison.load.wait_s then
         -- A waiting page has no caches worth seconds of waiting; one answer of each client is enough.
@@ -177,8 +177,8 @@ local function warm_up(step, arm, handle, session)
     local steady, requests = nil, 0
     local enough = WARM_REQUESTS * (tonumber(handle.children) or 1)
     while not steady and spent + settings.window_s <= settings.max_s + 1e-9 do
-        session.live:status(("%s  %s  warming up %s"):format(step.document.name, step.comparison.name, arm.key))
-        local slot = measure.slot(handle, arm.path, load_of(step, arm, settings.window_s), session)
+        context.live:status(("%s  %s  warming up %s"):format(step.document.name, step.comparison.name, arm.key))
+        local slot = measure.slot(handle, arm.path, load_of(step, arm, settings.window_s), context)
         rates[#rates + 1] = slot.ok_per_s or 0
         requests = requests + (slot.client and slot.client.requests.ok or 0)
         spent = spent + settings.window_s
@@ -196,26 +196,26 @@ local function foreign_cpus(before, after, slot)
     return math.max(0, (after.busy_s - before.busy_s - own) / math.max(slot.elapsed_s, 0.1))
 end
 
-local function measure_one(step, entry, round, twin, session)
+local function measure_one(step, entry, round, twin, context)
     local arm = entry.arm
     local before = machine.cpu_times()
-    session.tick = function()
-        session.live:status(("%s  %s  round %d/%d  %s  %s"):format(step.document.name, step.comparison.name, round, step.rounds,
+    context.tick = function()
+        context.live:status(("%s  %s  round %d/%d  %s  %s"):format(step.document.name, step.comparison.name, round, step.rounds,
             arm.key, arm.last_per_s and ("%.0f/s"):format(arm.last_per_s) or ""))
     end
-    session.tick()
-    local slot = measure.slot(entry.handle, arm.path, load_of(step, arm, step.slot_s, step.requests), session)
-    session.tick = nil
+    context.tick()
+    local slot = measure.slot(entry.handle, arm.path, load_of(step, arm, step.slot_s, step.requests), context)
+    context.tick = nil
     slot.round, slot.twin = round, twin or nil
     slot.foreign_cpus = foreign_cpus(before, machine.cpu_times(), slot)
     arm.slots[#arm.slots + 1] = slot
     arm.last_per_s = slot.ok_per_s
     if slot.error then
-        session.live:line(("  %s, round %d: %s"):format(arm.key, round, slot.error))
+        context.live:line(("  %s, round %d: %s"):format(arm.key, round, slot.error))
     end
 end
 
-local function rounds(step, running, session, record)
+local function rounds(step, running, context, record)
     if #running == 0 then
         return
     end
@@ -226,11 +226,11 @@ local function rounds(step, running, session, record)
             order[#order + 1] = { entry = entry, twin = false }
         end
         order[#order + 1] = { entry = running[1], twin = true }
-        for position, item in ipairs(plan.shuffled(order, session.random)) do
-            measure_one(step, item.entry, round, item.twin, session)
+        for position, item in ipairs(plan.shuffled(order, context.random)) do
+            measure_one(step, item.entry, round, item.twin, context)
             local arm = item.entry.arm
             arm.slots[#arm.slots].position = position
-            session.live:advance(slot_plan_s)
+            context.live:advance(slot_plan_s)
         end
         record.rounds = round
     end
@@ -247,59 +247,59 @@ local function new_record(step)
     }
 end
 
-local function announce(arm, session)
+local function announce(arm, context)
     if arm.state == "missing" then
-        session.live:line(("  %s: %s"):format(arm.key, arm.reason))
+        context.live:line(("  %s: %s"):format(arm.key, arm.reason))
     elseif arm.state ~= "up" then
-        session.live:line(("  %s: %s: %s"):format(arm.key, arm.state, tostring(arm.reason):sub(1, 200):gsub("\n.*", "")))
+        context.live:line(("  %s: %s: %s"):format(arm.key, arm.state, tostring(arm.reason):sub(1, 200):gsub("\n.*", "")))
     end
 end
 
-local function start_all(step, session, record)
+local function start_all(step, context, record)
     local running = {}
     for _, planned in ipairs(step.arms) do
-        session.live:status(("%s  %s  starting %s"):format(step.document.name, step.comparison.name, planned.key))
-        local arm, handle = comparison.bring_up(planned, session)
+        context.live:status(("%s  %s  starting %s"):format(step.document.name, step.comparison.name, planned.key))
+        local arm, handle = comparison.bring_up(planned, context)
         record.arms[#record.arms + 1] = arm
         if handle then
-            session.handles[#session.handles + 1] = handle
+            context.handles[#context.handles + 1] = handle
             if verify(step, arm, handle) then
                 running[#running + 1] = { arm = arm, handle = handle }
             end
         end
-        announce(arm, session)
+        announce(arm, context)
     end
     return running
 end
 
---- Stops the stacks that the session has up, also after an interrupt.
-function comparison.stop_all(session)
+--- Stops the stacks that the context has up, also after an interrupt.
+function comparison.stop_all(context)
     interrupt.shield(function()
         -- All are told before the first is waited for: together they take as long as the slowest.
-        for _, handle in ipairs(session.handles) do
+        for _, handle in ipairs(context.handles) do
             if handle.keeper then
                 posix_signal.kill(handle.keeper.pid, posix_signal.SIGTERM)
             end
         end
-        for _, handle in ipairs(session.handles) do
+        for _, handle in ipairs(context.handles) do
             if not handle.foreign then
                 pcall(stack.down, handle)
                 files.remove_tree(handle.folder)
             end
         end
-        session.handles = {}
+        context.handles = {}
     end)
 end
 
 -- Percentiles over all slots of each arm, from their merged histograms; and memory at the end.
-local function merge_latencies(running, session)
+local function merge_latencies(running, context)
     for _, entry in ipairs(running) do
         local paths = {}
         for _, slot in ipairs(entry.arm.slots) do
             paths[#paths + 1] = not slot.twin and slot._raw or nil
         end
         if #paths > 0 then
-            entry.arm.merged = measure.merge(session.client, paths, session.scratch)
+            entry.arm.merged = measure.merge(context.client, paths, context.scratch)
         end
         entry.arm.memory = {}
         for name, group in pairs(sample.take(entry.handle.groups, { memory = true }).groups) do
@@ -309,14 +309,14 @@ local function merge_latencies(running, session)
 end
 
 -- One line for each arm of a finished comparison.
-local function print_summary(record, session)
+local function print_summary(record, context)
     for _, arm in ipairs(record.arms) do
         local summary = arm.summary
         if summary then
             local function ms(us)
                 return us and ("%.2f ms"):format(us / 1000) or "n/a"
             end
-            session.live:line(("  %-30s %9.0f/s  p50 %10s  p99 %10s  %5.0f us CPU/request%s"):format(arm.key,
+            context.live:line(("  %-30s %9.0f/s  p50 %10s  p99 %10s  %5.0f us CPU/request%s"):format(arm.key,
                 summary.ok_per_s.median, ms(summary.response_us.p50), ms(summary.response_us.p99),
                 summary.server_cpu_us_per_request or 0,
                 summary.failed_share > 0 and ("  %.1f %% failed"):format(summary.failed_share * 100) or ""))
@@ -324,37 +324,37 @@ local function print_summary(record, session)
     end
     for _, claim in ipairs(record.claims) do
         local pair = claim.pair
-        session.live:line(("  then %s %.2f x %s; now %s: %s"):format(claim.faster, claim.published_ratio or 0, claim.slower,
+        context.live:line(("  then %s %.2f x %s; now %s: %s"):format(claim.faster, claim.published_ratio or 0, claim.slower,
             pair and ("%.2f x"):format(pair.ratio or 0) or "-", claim.judgement_text))
     end
 end
 
 --- Carries out <step> and fills <record> as it goes (so that an interrupt keeps what there is).
--- session: root, client, scratch, live, random, cpus, handles, folders.
-function comparison.run(step, session, records)
+-- context: root, client, scratch, live, random, cpus, handles, folders.
+function comparison.run(step, context, records)
     local record = new_record(step)
     records[#records + 1] = record
-    session.live:heading(("%s: %s"):format(step.document.name, step.comparison.title))
+    context.live:heading(("%s: %s"):format(step.document.name, step.comparison.title))
     local ok, failure = pcall(function()
-        local running = start_all(step, session, record)
+        local running = start_all(step, context, record)
         for _, entry in ipairs(running) do
-            warm_up(step, entry.arm, entry.handle, session)
+            warm_up(step, entry.arm, entry.handle, context)
         end
-        rounds(step, running, session, record)
-        merge_latencies(running, session)
+        rounds(step, running, context, record)
+        merge_latencies(running, context)
         for _, entry in ipairs(running) do
             entry.arm.state = "measured"
             evidence.gather(entry.arm, entry.handle, step.comparison.load.wait_s)
         end
         record.complete = true
     end)
-    comparison.stop_all(session)
+    comparison.stop_all(context)
     interrupt.shield(function()
         for _, arm in ipairs(record.arms) do
             arm.last_per_s = nil
         end
-        judge.comparison(record, session.cpus)
-        print_summary(record, session)
+        judge.comparison(record, context.cpus)
+        print_summary(record, context)
     end)
     if not ok then
         error(failure, 0)

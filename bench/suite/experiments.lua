@@ -169,15 +169,15 @@ catalogue["coarse-clock"] = {
     end,
 }
 
-local function carry_out(trial, session)
+local function carry_out(trial, context)
     local result = { label = trial.label, stack = trial.stack, options = trial.options, slots = {}, variant = trial.options.variant }
     local arm, handle = comparison.bring_up({ key = trial.label, label = trial.label, stack = trial.stack, options = trial.options,
-        variant = trial.options.variant }, session)
+        variant = trial.options.variant }, context)
     if not handle then
         result.reason = arm.reason
         return result
     end
-    session.handles[#session.handles + 1] = handle
+    context.handles[#context.handles + 1] = handle
     local path = trial.path or handle.pages[trial.page]
     if not path then
         result.reason = "the stack has no such page"
@@ -188,8 +188,8 @@ local function carry_out(trial, session)
         load[key] = value
     end
     result.children, result.commands = handle.children, handle.commands
-    session.live:status(("experiment  %s  %s"):format(trial.stack, trial.label))
-    result.slot = measure.slot(handle, path, load, session)
+    context.live:status(("experiment  %s  %s"):format(trial.stack, trial.label))
+    result.slot = measure.slot(handle, path, load, context)
     if result.slot.client then
         result.slots[1] = result.slot
         -- The front writes its error log at once, but after the answer: give the last lines a moment.
@@ -199,31 +199,31 @@ local function carry_out(trial, session)
         result.reason = result.slot.error
     end
     result.slots = nil
-    comparison.stop_all(session)
+    comparison.stop_all(context)
     return result
 end
 
 --- Carries out a step of kind "experiment"; appends its record to <records>.
-function experiments.run(step, session, records)
+function experiments.run(step, context, records)
     local entry = catalogue[step.name]
     if not entry then
         error({ usage = ("%s: no experiment %q"):format(step.document.name, step.name) }, 0)
     end
     local record = { kind = "experiment", name = step.name, title = entry.title, about = entry.about, trials = {}, complete = false }
     records[#records + 1] = record
-    session.live:heading(("%s: %s"):format(step.document.name, entry.title))
+    context.live:heading(("%s: %s"):format(step.document.name, entry.title))
     local ok, failure = pcall(function()
         for number, trial in ipairs(entry.trials) do
-            local result = carry_out(trial, session)
+            local result = carry_out(trial, context)
             record.trials[number] = result
             if result.reason then
-                session.live:line(("  %s: %s"):format(trial.label, result.reason))
+                context.live:line(("  %s: %s"):format(trial.label, result.reason))
                 record.reason = result.reason
             end
-            session.live:advance(step.seconds / #entry.trials)
+            context.live:advance(step.seconds / #entry.trials)
         end
     end)
-    comparison.stop_all(session)
+    comparison.stop_all(context)
     if not ok and interrupt.is(failure) then
         error(failure, 0)
     elseif not ok then
@@ -232,7 +232,7 @@ function experiments.run(step, session, records)
         record.conclusions = entry.conclude(unpack(record.trials))
         record.complete = true
         for _, line in ipairs(record.conclusions) do
-            session.live:line("  " .. line)
+            context.live:line("  " .. line)
         end
     end
 end

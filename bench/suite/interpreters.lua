@@ -123,11 +123,11 @@ local function compare(list, program, a, b)
 end
 
 --- Carries out a step of kind "programs"; appends its record to <records>.
-function interpreters.run(step, session, records)
+function interpreters.run(step, context, records)
     local record = { kind = "programs", name = step.programs.name, title = step.programs.title, reading = step.programs.reading,
-        cells = cells(step, session.root), rounds_planned = step.rounds, rounds = 0, complete = false }
+        cells = cells(step, context.root), rounds_planned = step.rounds, rounds = 0, complete = false }
     records[#records + 1] = record
-    session.live:heading(("%s: %s"):format(step.document.name, record.title))
+    context.live:heading(("%s: %s"):format(step.document.name, record.title))
     local expected, ready = {}, {}
     for _, row in ipairs(step.programs.rows) do
         expected[row.program] = row.output_bytes
@@ -135,24 +135,24 @@ function interpreters.run(step, session, records)
     for _, cell in ipairs(record.cells) do
         cell.problem, cell.output_bytes = check(cell, expected[cell.program])
         if cell.problem then
-            session.live:line(("  %s, %s: %s"):format(cell.program, cell.title, cell.problem))
+            context.live:line(("  %s, %s: %s"):format(cell.program, cell.title, cell.problem))
         else
             ready[#ready + 1] = cell
         end
     end
     for round = 1, step.rounds do
-        for _, cell in ipairs(plan.shuffled(ready, session.random)) do
-            session.live:status(("%s  %s  round %d/%d  %s, %s"):format(step.document.name, record.name, round, step.rounds,
+        for _, cell in ipairs(plan.shuffled(ready, context.random)) do
+            context.live:status(("%s  %s  round %d/%d  %s, %s"):format(step.document.name, record.name, round, step.rounds,
                 cell.program, cell.title))
             cell.runs[#cell.runs + 1] = interpreters.time(cell.argv)
-            session.live:advance(step.seconds / (step.rounds * #ready))
+            context.live:advance(step.seconds / (step.rounds * #ready))
         end
         record.rounds = round
     end
     record.pairs = {}
     for _, cell in ipairs(ready) do
         summarise(cell)
-        session.live:line(("  %-7s %-10s %6.3f s"):format(cell.program, cell.title, cell.real_s.median))
+        context.live:line(("  %-7s %-10s %6.3f s"):format(cell.program, cell.title, cell.real_s.median))
     end
     for _, row in ipairs(step.programs.rows) do
         record.pairs[#record.pairs + 1] = compare(ready, row.program, "php", "node")

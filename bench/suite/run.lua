@@ -124,30 +124,30 @@ function run.all(options)
     math.randomseed(options.seed)
     local record = new_results(the_plan, options, options.root)
     record.seed = options.seed
-    local session = {
+    local context = {
         root = options.root, client = options.client, scratch = options.scratch, folder = folder, cpus = record.machine.cpus,
         live = live.new(the_plan.seconds, options.plain), random = math.random, handles = {}, folders = 0,
     }
     if options.on_folder then
         options.on_folder(folder)
     end
-    files.make_folder(session.scratch)
-    announce(the_plan, session.live, record)
+    files.make_folder(context.scratch)
+    announce(the_plan, context.live, record)
     local began = process.now()
     local ok, failure = interrupt.attempt(function()
         for _, step in ipairs(the_plan.steps) do
-            local before = session.live.done_s
+            local before = context.live.done_s
             if step.kind == "comparison" then
                 step.rounds = plan.affordable_rounds(step.rounds, before, the_plan.seconds, process.now() - began, the_plan.limit_s)
             end
-            CARRY_OUT[step.kind](step, session, document_record(record, step.document).parts)
-            session.live.done_s = before + step.seconds
+            CARRY_OUT[step.kind](step, context, document_record(record, step.document).parts)
+            context.live.done_s = before + step.seconds
             interrupt.shield(save, record, folder)
         end
         record.complete = true
     end)
     interrupt.shield(function()
-        comparison.stop_all(session)
+        comparison.stop_all(context)
         stack.down_all()
         record.elapsed_s = process.now() - began
         if interrupt.pending() then
@@ -156,7 +156,7 @@ function run.all(options)
             record.failure = tostring(failure)
         end
         mark_disturbance(record)
-        finish(record, folder, options.output, session.live)
+        finish(record, folder, options.output, context.live)
     end)
     if not ok then
         error(failure, 0)
