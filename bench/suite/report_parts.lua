@@ -305,7 +305,7 @@ function parts.comparison(part, record)
     out[#out + 1] = "<div style='margin-top:18px'>" .. claims_table(part) .. "</div>"
     out[#out + 1] = "<div style='margin-top:14px'>" .. notes(part) .. "</div>"
     out[#out + 1] = parts.details("Numbers: rates, latencies, resources, every slot", "<h4>Rates</h4>" .. rates_rows(part)
-        .. "<h4 style='margin-top:18px'>Response times (medians of the rounds; min and max over all)</h4>" .. latency_rows(part)
+        .. "<h4 style='margin-top:18px'>Response times (all rounds merged)</h4>" .. latency_rows(part)
         .. "<h4 style='margin-top:18px'>Resources</h4>" .. resource_rows(part) .. "<h4 style='margin-top:18px'>Slots</h4>"
             .. slot_rows(part))
     out[#out + 1] = parts.details("Commands, options, configurations", setup_text(part))
