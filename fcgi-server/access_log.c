@@ -73,7 +73,8 @@ static void
 add_number(struct line *line, long long value)
 {
     char text[24];
-    add(line, text, (size_t)snprintf(text, sizeof text, "%lld", value));
+    int length = snprintf(text, sizeof text, "%lld", value);
+    add(line, text, (size_t)length);
 }
 
 #pragma GCC diagnostic ignored "-Wformat-nonliteral" /* the formats are below */
@@ -83,7 +84,8 @@ add_time(struct line *line, const char *format, time_t when)
     char text[64];
     struct tm local;
     localtime_r(&when, &local);
-    add(line, text, strftime(text, sizeof text, format, &local));
+    size_t length = strftime(text, sizeof text, format, &local);
+    add(line, text, length);
 }
 
 /* --- what the codes mean -------------------------------------------------------------- */
@@ -307,10 +309,10 @@ slow_log_write(const char *what, const char *handler, uint64_t elapsed_ms, const
     struct line line;
     line.used = 0;
     add_time(&line, "[%d/%b/%Y:%H:%M:%S %z] ", time(NULL));
-    char head[128];
-    add(&line, head,
-        (size_t)snprintf(head, sizeof head, "pid %d, %llu ms, ", (int)getpid(),
-                         (unsigned long long)elapsed_ms));
+    char head[64];
+    int length = snprintf(head, sizeof head, "pid %d, %llu ms, ", (int)getpid(),
+                          (unsigned long long)elapsed_ms);
+    add(&line, head, (size_t)length);
     add_escaped(&line, handler);
     add(&line, ", ", 2);
     add_escaped(&line, what);

@@ -50,7 +50,7 @@ set_option(lua_State *lua)
 {
     const char *name = lua_tostring(lua, 2);
     const char *origin = origin_of(lua);
-    struct config_error error;
+    struct config_error error = {0};
     const char *value = NULL;
     if (lua_isboolean(lua, 3))
         value = lua_toboolean(lua, 3) ? "yes" : "no";
@@ -82,7 +82,7 @@ add_route(lua_State *lua)
     const char *prefix = luaL_checkstring(lua, 1);
     const char *handler = luaL_checkstring(lua, 2);
     const char *argument = luaL_optstring(lua, 3, NULL);
-    struct config_error error;
+    struct config_error error = {0};
     if (config_add_route(config_of(lua), prefix, handler, argument, origin_of(lua), &error) == -1)
         return give_up(lua, &error);
     return 0;

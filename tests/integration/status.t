@@ -7,7 +7,7 @@ local t = require("testing")
 local process = t.process
 local cjson = require("cjson")
 
-local function ask(server, format)
+local function ask(format)
     return process.run { t.server.program, "--status=" .. t.dir .. "/control", "--status-format=" .. format, timeout = 5 }
 end
 
@@ -54,7 +54,7 @@ t.each_engine(function(engine)
     for _ = 1, 10 do
         server:get("/echo")
     end
-    local control = cjson.decode(ask(server, "json").out)
+    local control = cjson.decode(ask("json").out)
     t.is(control.requests - before, 10 + 3, "requests are counted, by every child")
 
     local busy = {}
@@ -63,12 +63,12 @@ t.each_engine(function(engine)
         busy[index]:send(t.fcgi.request { path = "/sleep?ms=1500" })
     end
     local seen = process.poll(1.4, function()
-        local answer = ask(server, "json&full")
+        local answer = ask("json&full")
         local now = answer.status == 0 and cjson.decode(answer.out)
         return now and now["active processes"] == 2 and now["listen queue"] >= 1 and now
     end)
     t.ok(seen, "every child busy: the control socket tells, with the queue of a unix socket",
-        ask(server, "text").out)
+        ask("text").out)
     t.is(seen and seen.processes[1].state, "Running", "state of a busy child")
     t.like(seen and seen.processes[1]["request uri"], "^/sleep", "its request")
     for _, c in ipairs(busy) do
@@ -79,13 +79,13 @@ t.each_engine(function(engine)
     slow:send(t.fcgi.request { path = "/echo", keep = true })
     slow:answer(1, 3)
     t.ok(process.poll(3, function()
-        local now = cjson.decode(ask(server, "json").out)
+        local now = cjson.decode(ask("json").out)
         return (now["kept idle connections"] == 1 or engine == "libfcgi") and now["active processes"] == 0
-    end), "a kept connection that is idle is no activity", ask(server, "full").out)
+    end), "a kept connection that is idle is no activity", ask("full").out)
     slow:close()
     server:unchanged()
     server:stop()
-    local answer = ask(server, "json")
+    local answer = ask("json")
     t.ok(answer.status == 111 and answer.err:find("control"), "no server: explained, status 111")
 end)
 
@@ -98,8 +98,8 @@ t.case("TCP", function()
         busy[index]:send(t.fcgi.request { path = "/sleep?ms=1000" })
     end
     t.ok(process.poll(0.9, function()
-        return cjson.decode(ask(server, "json").out)["listen queue"] >= 1
-    end), "the queue of a TCP socket", ask(server, "text").out)
+        return cjson.decode(ask("json").out)["listen queue"] >= 1
+    end), "the queue of a TCP socket", ask("text").out)
     for _, c in ipairs(busy) do
         c:answer(1, 5)
         c:close()
