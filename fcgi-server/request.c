@@ -2,6 +2,7 @@
 #include "request.h"
 #include "log.h"
 #include "query.h"
+#include "reason.h"
 #include "record.h"
 #include "router.h"
 
@@ -141,56 +142,6 @@ request_check_length(const struct request *request, uint64_t length)
 }
 
 /* --- the answer -------------------------------------------------------------------- */
-
-static const struct {
-    int status;
-    const char *reason;
-} reasons[] = {
-    {200, "OK"},
-    {201, "Created"},
-    {202, "Accepted"},
-    {204, "No Content"},
-    {206, "Partial Content"},
-    {301, "Moved Permanently"},
-    {302, "Found"},
-    {303, "See Other"},
-    {304, "Not Modified"},
-    {307, "Temporary Redirect"},
-    {308, "Permanent Redirect"},
-    {400, "Bad Request"},
-    {401, "Unauthorized"},
-    {403, "Forbidden"},
-    {404, "Not Found"},
-    {405, "Method Not Allowed"},
-    {406, "Not Acceptable"},
-    {408, "Request Timeout"},
-    {409, "Conflict"},
-    {410, "Gone"},
-    {411, "Length Required"},
-    {412, "Precondition Failed"},
-    {413, "Content Too Large"},
-    {414, "URI Too Long"},
-    {415, "Unsupported Media Type"},
-    {422, "Unprocessable Content"},
-    {429, "Too Many Requests"},
-    {431, "Request Header Fields Too Large"},
-    {500, "Internal Server Error"},
-    {501, "Not Implemented"},
-    {502, "Bad Gateway"},
-    {503, "Service Unavailable"},
-    {504, "Gateway Timeout"},
-};
-
-const char *
-request_reason(int status)
-{
-    for (size_t index = 0; index < sizeof reasons / sizeof *reasons; index++) {
-        if (reasons[index].status == status) {
-            return reasons[index].reason;
-        }
-    }
-    return "Unknown";
-}
 
 /* Room for <length> more bytes in <out>, which stays within REQUEST_OUT_MAX. */
 static int
@@ -414,7 +365,7 @@ request_head(struct request *request, char *to, bool complete)
         at = put_text(at, "Status: ");
         at = put_number(at, (uint64_t)request->status);
         at = put_text(at, " ");
-        at = put_text(at, request_reason(request->status));
+        at = put_text(at, reason_of(request->status));
         at = put_text(at, "\r\n");
     }
     if (request->type != NULL || !empty) {
@@ -453,7 +404,7 @@ drop_answer(struct request *request)
 void
 request_refuse(struct request *request, int status)
 {
-    const char *reason = request_reason(status);
+    const char *reason = reason_of(status);
 
     drop_answer(request);
     request->status = status;

@@ -158,7 +158,4 @@ size_t request_head(struct request *request, char *to, bool complete);
 /* Whether body bytes may follow the head: not after HEAD, 204 and 304. */
 bool request_sends_body(const struct request *request);
 
-/* The words for <status>, such as "Not Found". */
-const char *request_reason(int status);
-
 #endif
