@@ -99,10 +99,10 @@ end
 
 -- Everything that comes back until nothing has for a while: for each id the bytes of
 -- STDOUT and how it ended, then the other records, then whether we were cut off.
-local function hear(connection)
+local function hear(connection, quiet)
     local got, closed = {}
     while true do
-        local more = connection:receive(0.3)
+        local more = connection:receive(quiet)
         closed = more == ""
         if more == nil or closed then
             break
@@ -126,7 +126,7 @@ local function hear(connection)
 end
 
 -- Both at the same time, so that one pause serves both.
-local function both(servers, bytes, piece)
+local function both(servers, bytes, piece, quiet)
     local before, after = bytes:match("^(.*)%zwait(.*)$")
     local event = say(servers.event.address, before or bytes, piece)
     local libfcgi = say(servers.libfcgi.address, before or bytes, piece)
@@ -135,7 +135,7 @@ local function both(servers, bytes, piece)
         event:send(after)
         libfcgi:send(after)
     end
-    return hear(event), hear(libfcgi)
+    return hear(event, quiet), hear(libfcgi, quiet)
 end
 
 local servers = {}
@@ -146,7 +146,10 @@ for _, engine in ipairs { "event", "libfcgi" } do
 end
 for _, one in ipairs(streams) do
     for _, piece in ipairs(#one.bytes > 5000 and { 65536, 4099 } or { 65536, 7 }) do
-        local event, libfcgi = both(servers, one.bytes, piece)
+        local event, libfcgi = both(servers, one.bytes, piece, 0.3)
+        if event ~= libfcgi and not different[one.name] then -- or only late, on a busy machine
+            event, libfcgi = both(servers, one.bytes, piece, 3)
+        end
         local name = ("%s, in pieces of %d"):format(one.name, piece)
         if different[one.name] then
             t.ok(event ~= libfcgi, name .. ": different, as documented", different[one.name])
