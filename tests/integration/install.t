@@ -17,7 +17,7 @@ local stage = t.dir .. "/a stage"
 local prefix = stage .. "/usr"
 
 local function install()
-    return process.run { "make", "-s", "-C", t.root, "install", "BUILD=" .. t.build, "DESTDIR=" .. stage,
+    return process.run { "make", "-s", "-C", t.root, "install", "BUILD=build", "DESTDIR=" .. stage,
         "PREFIX=/usr", timeout = 100 }
 end
 
