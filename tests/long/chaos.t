@@ -136,15 +136,14 @@ local function prepare(engine)
         return process.kill(self:master(), name) == 0 and name
     end
     -- After USR2 the children belong to another master.
-    function server:workers()
+    server.workers = function()
         return process.children(state:master())
     end
     state.front = t.front.nginx {
         fcgi = server.address, keepalive = 8, workers = 2,
         -- A second try needs a second server to be tried: the same socket again.
         upstream = "    server " .. server.address:gsub("^unix:(.*)$", '"unix:%1"') .. " max_fails=0;\n",
-        location = "      fastcgi_next_upstream error timeout invalid_header http_503;\n"
-            .. "      fastcgi_next_upstream_tries 3;\n",
+        location = '      include "' .. t.root .. '/conf/nginx/include/fastcgi.conf";\n',
     }
     return state
 end

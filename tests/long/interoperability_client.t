@@ -84,7 +84,7 @@ local peers = {
     end) },
     { "uWSGI", "uwsgi", spawned(function(port)
         return { "env", "FOLDER=" .. folder, "uwsgi", "--plugin", "python3", "--http-socket", "127.0.0.1:" .. port,
-            "--wsgi-file", wsgi, "--die-on-term", "--processes", "2" }
+            "--wsgi-file", wsgi, "--die-on-term", "--master", "--processes", "2" }
     end) },
     { "Python's http.server", "python3", spawned(function(port)
         return { "python3", "-m", "http.server", port, "--bind", "127.0.0.1", "--directory", folder }
