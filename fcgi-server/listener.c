@@ -123,7 +123,10 @@ open_unix(struct listener *listener, const char *path, const struct config *conf
     int result = bind(listener->fd, (struct sockaddr *)&address, sizeof address);
     umask(before);
     if (result == -1 || lstat(path, &status) == -1)
-        return FAIL("unix:%s: %s", path, strerror(errno));
+        return FAIL("unix:%s: %s%s", path, strerror(errno),
+                    errno == ENOENT   ? "; make its folder first"
+                    : errno == EACCES ? "; give a folder this user may write to"
+                                      : "");
     listener->created = true;
     listener->device = status.st_dev;
     listener->inode = status.st_ino;

@@ -180,8 +180,8 @@ report_text(struct bytes *out, const struct report *r)
     bytes_print(out, "  %s loop, %llu connection%s %s, %llu thread%s\n\n",
                 r->result->plan.rate_per_s > 0 ? "open" : "closed",
                 (unsigned long long)o->connections, o->connections == 1 ? "" : "s",
-                o->keep_alive ? "kept" : "one for each request", (unsigned long long)o->threads,
-                o->threads > 1 ? "s" : "");
+                o->keep_alive ? "kept" : "at a time, a new one for each request",
+                (unsigned long long)o->threads, o->threads > 1 ? "s" : "");
     requests(out, r, &f);
     events(out, &r->result->tally);
     latencies(out, r);

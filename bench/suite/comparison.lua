@@ -324,8 +324,11 @@ local function print_summary(record, context)
     end
     for _, claim in ipairs(record.claims) do
         local pair = claim.pair
-        context.live:line(("  then %s %.2f x %s; now %s: %s"):format(claim.faster, claim.published_ratio or 0, claim.slower,
-            pair and ("%.2f x"):format(pair.ratio or 0) or "-", claim.judgement_text))
+        local now = pair and ("%.2f x"):format(pair.ratio or 0) or "-"
+        local published = claim.published_ratio
+        context.live:line(published
+            and ("  then %s %.2f x %s; now %s: %s"):format(claim.faster, published, claim.slower, now, claim.judgement_text)
+            or ("  %s against %s: %s: %s"):format(claim.faster, claim.slower, now, claim.judgement_text))
     end
 end
 

@@ -5,6 +5,7 @@
 
 local unistd = require("posix.unistd")
 local files = require("bench.suite.files")
+local tune_pool = require("bench.suite.tune_pool")
 
 local tune_options = {}
 
@@ -207,6 +208,10 @@ function tune_options.parse(arguments, root)
     local options, targets = stack_options(words), {}
     if given.pool or given.command or given.page then
         targets[1] = complete({ pool = not given.command and (given.pool or "fcgi-server") or nil }, given, options)
+        local reason = tune_pool.misnamed(targets[1])
+        if reason then
+            error({ usage = reason }, 0)
+        end
     else
         for i, standard in ipairs(STANDARD) do
             targets[i] = complete({ pool = standard.pool, page = standard.page }, given, options)

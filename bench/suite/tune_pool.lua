@@ -306,17 +306,43 @@ local function new_command(target, session)
         blocks = true, logs = {} }, Command)
 end
 
-local function new_stacked(target, session)
-    local shipped = SHIPPED[target.pool] or { stack = target.pool }
-    local description, reason = stack.describe(shipped.stack)
-    reason = not description and reason or stack.missing(shipped.stack)
-    if reason then
+-- The description and the path of the page of a target that has a pool; nil and a reason.
+local function find_page(target)
+    local description, reason = stack.describe((SHIPPED[target.pool] or { stack = target.pool }).stack)
+    if not description then
         return nil, target.pool .. ": " .. reason
     end
-    local page = target.page or "hello"
-    page = page:sub(1, 1) == "/" and page or description.pages[page]
+    local name = target.page or "hello"
+    local page = name:sub(1, 1) == "/" and name or description.pages[name]
     if not page then
-        return nil, ("%s has no page %s"):format(target.pool, target.page)
+        local names = {}
+        for known in pairs(description.pages) do
+            names[#names + 1] = known
+        end
+        table.sort(names)
+        return nil, ("%s has no page %s; it has %s, or give a /path"):format(target.pool, name, table.concat(names, ", "))
+    end
+    return description, page
+end
+
+--- What is wrong with the names in a target (see tune_pool.new), found without starting anything:
+-- nil or a reason.
+function tune_pool.misnamed(target)
+    if target.pool then
+        local description, reason = find_page(target)
+        return not description and reason or nil
+    end
+end
+
+local function new_stacked(target, session)
+    local shipped = SHIPPED[target.pool] or { stack = target.pool }
+    local description, page = find_page(target)
+    if not description then
+        return nil, page
+    end
+    local reason = stack.missing(shipped.stack)
+    if reason then
+        return nil, target.pool .. ": " .. reason
     end
     return setmetatable({ kind = target.pool, stack = shipped.stack, live = shipped.live, page = page,
         direct = target.direct, options = target.options or {}, blocks = shipped.blocks or description.blocking or false,

@@ -16,6 +16,6 @@ end
 stacks.check("nginx-fcgi-c", { variant = "documented", children = 4 }, "nginx-fcgi-c, documented")
 stacks.check("nginx-fcgi-lua", { engine = "libfcgi", children = 4, workers = 2 }, "nginx-fcgi-lua, engine libfcgi")
 
-t.is(select(2, stacks.module.up("no-such-stack")), "no stack of this name: no-such-stack", "an unknown name")
+t.is(select(2, stacks.module.up("no-such-stack")), "no stack of this name; scripts/stack list shows them", "an unknown name")
 
 t.done()
