@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "locate.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -64,6 +65,7 @@ locate_file(const char *name, const char *const *folders, char *path, size_t pat
 {
     int found = 0;
 
+    errno = 0;
     if (climbs(name)) {
         snprintf(error, error_size, "%s: \"..\" is not allowed in the name of a handler", name);
         return -1;
@@ -75,7 +77,10 @@ locate_file(const char *name, const char *const *folders, char *path, size_t pat
         found = locate_in(folders[index], name, path, path_size, error, error_size);
     }
     if (found == 0) {
-        snprintf(error, error_size, "%s: no such file", name);
+        snprintf(error, error_size, "%s: %s", name,
+                 name[0] == '/' && errno == EACCES
+                     ? "this user may not reach it; open the folders above it"
+                     : "no such file");
     }
     return found == 1 ? 0 : -1;
 }

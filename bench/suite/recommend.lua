@@ -196,7 +196,7 @@ local function binding_of(best, largest, need, goals)
     elseif best.cpu and (best.cpu.front or 0) >= FRONT_FULL * (need and need.front_workers or 1) then
         return "front", ("the web server in front is at its limit (%.2f processors)"):format(best.cpu.front)
     elseif best == largest then
-        return "children", "the rate still rises at the largest count that was measured"
+        return "children", "the rate still rises at the largest count that was measured; measure larger ones (--counts)"
     elseif cores then
         return "unknown", ("%.2f of %d processors are busy (%s): something that is waited for is the limit"):format(
             total, cores, table.concat(parts, ", "))
