@@ -46,10 +46,13 @@ t.case("mistakes on the command line", function()
         local run = process.run(argv)
         t.ok(run.status == 1 and run.err:find("usage:", 1, true), table.concat(words, " ") .. ": exit code 1 and the usage")
     end
-    local argv, place = tuning.command { "fcgi-server", "--page", "nowhere", "--counts", "1,2" }
-    argv.timeout = 20
-    t.is(process.run(argv).status, 3, "a page that is not there cannot be measured")
-    t.like(tuning.record(place).tunings[1].error, "no page nowhere", "and the record says why")
+    for word, reason in pairs { ["fcgi-server"] = "no page nowhere; it has david", ["php-fmp"] = "no stack of this name" } do
+        local argv = tuning.command { word, "--page", "nowhere", "--counts", "1,2" }
+        argv.timeout = 20
+        local run = process.run(argv)
+        t.is(run.status, 1, word .. ", page nowhere: refused before anything starts")
+        t.like(run.err, reason, "and says why")
+    end
 end)
 
 tuning.interrupted("TERM in a measurement", "TERM", 143, tuning.some_time_after("round 1", 0.4))
