@@ -70,7 +70,7 @@ t.case("weighted requests", function()
     end
     t.is(table.concat({ counts["GET /a"], counts["GET /b?x=1"], counts["DELETE /c"] }, " "), "30 10 10", "3 to 1 to 1, exactly")
     process.write_file(t.dir .. "/list", "/a\nno path\n")
-    _, result = load.run { "--requests-file", t.dir .. "/list", counting.url }
+    result = select(2, load.run { "--requests-file", t.dir .. "/list", counting.url })
     t.ok(result.status == 1 and result.err:find("list:2:"), "a bad line is named", result.err)
     counting:stop()
 end)

@@ -132,8 +132,8 @@ local function prepare(engine)
     function state:master()
         return tonumber((process.read_file(pid_file) or ""):match("%d+")) or self.first
     end
-    function state:master_signal(name)
-        return process.kill(self:master(), name) == 0 and name
+    function state.master_signal(_, name)
+        return process.kill(state:master(), name) == 0 and name
     end
     -- After USR2 the children belong to another master.
     server.workers = function()
