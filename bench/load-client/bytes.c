@@ -11,6 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
+/* A file that never ends (/dev/zero) shall not fill the memory. */
+#define FILE_MAX ((size_t)256 << 20)
+
 void *
 allocate(size_t count, size_t size)
 {
@@ -72,6 +75,10 @@ bytes_read_file(struct bytes *b, const char *path)
     for (;;) {
         reserve(b, 65536);
         ssize_t n = read(fd, b->data + b->length, b->capacity - b->length - 1);
+        if (n > 0 && b->length + (size_t)n > FILE_MAX) {
+            n = -1;
+            errno = EFBIG;
+        }
         if (n == -1 && errno == EINTR)
             continue;
         if (n <= 0) {

@@ -22,7 +22,7 @@ void bytes_add(struct bytes *b, const void *data, size_t n);
 /* Appends formatted text. */
 void bytes_print(struct bytes *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Appends the whole file at <path>. 0, or -1 with errno. */
+/* Appends the whole file at <path>, at most 256 MiB. 0, or -1 with errno (EFBIG: larger). */
 int bytes_read_file(struct bytes *b, const char *path);
 
 /* Frees the data and leaves an empty run. */

@@ -18,13 +18,13 @@ static const struct {
              {"failed", SLO_FAILED},
              {"rate", SLO_RATE}};
 
-/* "p99", "p99.9", or "p999" for 99.9. */
+/* "p99", "p99.9", or "p999" for 99.9. "p100" is no short form of 10: max says that. */
 static int
 parse_quantile(struct slo_term *t, const char *digits)
 {
     char *end;
     double percent = strtod(digits, &end);
-    while (percent >= 100 && strchr(digits, '.') == NULL)
+    while (percent >= 100 && digits[0] == '9' && strchr(digits, '.') == NULL)
         percent /= 10;
     t->what = SLO_QUANTILE;
     t->quantile = percent / 100;

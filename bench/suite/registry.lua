@@ -32,7 +32,11 @@ end
 
 local function folder_of(name)
     local base, reason = registry.base()
-    return base and base .. "/" .. (name:match("([^/]+)%.lua$") or name), reason
+    local leaf = name:match("([^/]+)%.lua$") or name
+    if leaf == "" or leaf == "." or leaf == ".." or leaf:find("/", 1, true) then
+        return nil, "no name of a stack: " .. name
+    end
+    return base and base .. "/" .. leaf, reason
 end
 
 -- When a process began, in clock ticks since the system's start: with the pid it names a process

@@ -159,6 +159,9 @@ an_endless_file_is_given_up(void **state)
     assert_int_equal(load("-c", path, NULL), -1);
     assert_non_null(strstr(error.text, "too long"));
     unlink(path);
+    path = file_with("while true do pcall(function() while true do end end) end");
+    assert_int_equal(load("-c", path, NULL), -1); /* nothing can catch the limit */
+    unlink(path);
 }
 
 static bool
