@@ -144,8 +144,8 @@ accept_one(struct event_engine *engine)
     return connection;
 }
 
-/* Returns the tag of the connection; 0 if there was none. */
-static uint64_t
+/* NULL if there was none. */
+static struct connection *
 adopt_one(struct event_engine *engine)
 {
     struct connection *connection =
@@ -155,14 +155,14 @@ adopt_one(struct event_engine *engine)
         if (errno != EAGAIN) {
             pause_accepting(engine);
         }
-        return 0;
+        return NULL;
     }
     board_count(&engine->context->slot->adopted);
     if (connection_watch(&engine->connections, connection, EPOLLIN) == -1) {
         connection_close(&engine->connections, connection, true);
-        return 0;
+        return NULL;
     }
-    return event_tag(EVENT_CONNECTION, connection);
+    return connection;
 }
 
 /* --- events -------------------------------------------------------------------------------- */
@@ -283,16 +283,38 @@ serve_ready(struct event_engine *engine)
     }
 }
 
+/* A new connection, from whichever of the two queues has one; in turn if both have,
+ * so that neither is left for last while the other stays full. One and no more: the
+ * second would wait here while this one's handler runs. Tried at once, so that a
+ * connection for one request never is in epoll. Returns whether there was one. */
+static bool
+take_one(struct event_engine *engine, bool queued, bool handed)
+{
+    struct connection *taken = NULL;
+
+    if (handed && (!queued || engine->handed_next)) {
+        taken = adopt_one(engine);
+        engine->handed_next = false;
+    }
+    if (taken == NULL && queued) {
+        taken = accept_one(engine);
+        engine->handed_next = true;
+    }
+    if (taken != NULL && taken->state == CONNECTION_IDLE) {
+        event_on_input(engine, taken, service_peer_gone(taken->fd, taken->hang_events));
+    }
+    return taken != NULL;
+}
+
 /* First what others could take as well: once we are in a handler, a connection
  * that woke us, and nobody else, would be left alone in its queue. Here the watch
- * thread can give it to a sibling. At most one of each, so that they spread. */
+ * thread can give it to a sibling. */
 static void
 on_events(struct event_engine *engine, const struct epoll_event *events, int count)
 {
-    struct connection *accepted = NULL;
-    uint64_t adopted_tag = 0;
     int64_t begun_ns = engine->now_ns;
-    bool waiting = false;
+    bool queued = false;
+    bool handed = false;
 
     for (int index = 0; index < count; index++) {
         switch (event_kind_of(events[index].data.u64)) {
@@ -300,26 +322,17 @@ on_events(struct event_engine *engine, const struct epoll_event *events, int cou
             engine->order = child_order();
             break;
         case EVENT_LISTEN:
-            accepted = accept_one(engine);
-            waiting |= accepted != NULL;
+            queued = true;
             break;
         case EVENT_HANDOVER:
-            adopted_tag = adopt_one(engine);
-            waiting |= adopted_tag != 0;
+            handed = true;
             break;
         default:
             break;
         }
     }
-    if (!waiting) {
+    if (!take_one(engine, queued, handed)) {
         engine->queue_empty_ns = begun_ns;
-    }
-    if (accepted != NULL) { /* tried at once: a connection for one request never is in epoll */
-        event_on_input(engine, accepted, service_peer_gone(accepted->fd, accepted->hang_events));
-    }
-    struct connection *adopted = connections_find(&engine->connections, adopted_tag);
-    if (adopted != NULL && adopted->state == CONNECTION_IDLE && !slice_is_over(engine, begun_ns)) {
-        event_on_input(engine, adopted, service_peer_gone(adopted->fd, adopted->hang_events));
     }
     for (int index = 0; index < count && !slice_is_over(engine, begun_ns); index++) {
         on_event(engine, &events[index]);
@@ -458,7 +471,7 @@ drain(struct event_engine *engine)
         engine->told = true;
     }
     board_state(engine->context->slot, BOARD_DRAINING);
-    while (closing && engine->context->handover_fd[0] != -1 && adopt_one(engine) != 0) {
+    while (closing && engine->context->handover_fd[0] != -1 && adopt_one(engine) != NULL) {
     }
     for (size_t index = 0; index < sizeof given / sizeof *given; index++) {
         struct connection *connection = engine->connections.list[given[index]].first;

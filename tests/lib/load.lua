@@ -5,6 +5,7 @@
 --   load.run{"-n", 100, "-c", 4, url, timeout = s, nofile = n}
 --     -> report (the decoded JSON, {} if there was none), result (process.run's)
 --   load.closes(report) -> bool: started = ok + failed + in flight, and failed = the sum of its kinds
+--   load.tail_us(report) -> the 99.9th percentile; the maximum where the samples are too few for it
 --   load.summary(report, result) -> a line for notes
 
 local process = require("process")
@@ -31,6 +32,11 @@ function load.closes(report)
         sum = sum + count
     end
     return requests.started == requests.ok + requests.failed + requests.in_flight and sum == requests.failed
+end
+
+-- JSON null, which stands for "too few samples", is no number in Lua, either.
+function load.tail_us(report)
+    return tonumber(tostring(report.response_us.p999)) or report.response_us.max
 end
 
 function load.summary(report, result)
