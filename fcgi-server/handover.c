@@ -131,6 +131,10 @@ handover_receive(int queue_fd, struct connections *connections, int64_t now_ns)
     }
     memcpy(fds, CMSG_DATA(header), header->cmsg_len - CMSG_LEN(0));
     connection->fd = fds[0];
+    if (letter.spooled && fds[1] == -1) { /* room for one only: without its body it is no request */
+        errno = EMFILE;
+        goto failed;
+    }
     return settle(connections, connection, &letter, fds[1]);
 
 failed:
