@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum kind { FLAG = 0, COUNT, TIME, RATE, LENGTH, TEXT, LIST, STATUS, HEADING };
+enum kind { FLAG = 0, COUNT, TIME, PERIOD, RATE, LENGTH, TEXT, LIST, STATUS, HEADING };
 
 struct option_row {
     enum kind kind;
@@ -27,8 +27,8 @@ static const struct option_row rows[] = {
     {HEADING, 0, NULL, NULL, 0, "How much"},
     {COUNT, 'n', "requests", "N", AT(requests), "send N requests (1 unless a duration is given)"},
     {COUNT, 'c', "connections", "N", AT(connections), "connections at a time (1)"},
-    {TIME, 'd', "duration", "TIME", AT(duration_ns), "stop after TIME: 500ms, 10s, 2m"},
-    {TIME, 't', NULL, "SECONDS", AT(duration_ns), "the same, as ab spells it"},
+    {PERIOD, 'd', "duration", "TIME", AT(duration_ns), "stop after TIME: 500ms, 10s, 2m"},
+    {PERIOD, 't', NULL, "SECONDS", AT(duration_ns), "the same, as ab spells it"},
     {RATE, 'R', "rate", "RATE", AT(rate_per_s), "open loop: RATE requests per second"},
     {COUNT, 'j', "threads", "N", AT(threads), "threads (1)"},
     {TIME, 0, "ramp", "TIME", AT(ramp_ns), "open the connections evenly over TIME"},
@@ -45,8 +45,8 @@ static const struct option_row rows[] = {
      "several requests, one per line, weighted"},
     {LIST, 0, "param", "NAME=VALUE", AT(params), "FastCGI: set a parameter; may be repeated"},
     {TEXT, 0, "script-filename", "PATH", AT(script_filename), "FastCGI: SCRIPT_FILENAME"},
-    {TIME, 's', "timeout", "TIME", AT(timeout_ns), "time-out of a request (30s)"},
-    {TIME, 0, "connect-timeout", "TIME", AT(connect_timeout_ns), "time-out of a connect (10s)"},
+    {PERIOD, 's', "timeout", "TIME", AT(timeout_ns), "time-out of a request (30s)"},
+    {PERIOD, 0, "connect-timeout", "TIME", AT(connect_timeout_ns), "time-out of a connect (10s)"},
     {COUNT, 0, "max-header", "BYTES", AT(header_limit), "largest header of an answer (65536)"},
     {HEADING, 0, NULL, NULL, 0, "What is right"},
     {STATUS, 0, "expect-status", "LIST", AT(expect_status), "successful codes (2xx,304)"},
@@ -145,7 +145,7 @@ store(struct options *o, const struct option_row *row, char *text)
         *(bool *)field = true;
         return 0;
     case COUNT:
-        if (parse_count(text, &number) == -1 || number != floor(number))
+        if (parse_count(text, &number) == -1 || number != floor(number) || number < 1)
             return -1;
         *(uint64_t *)field = (uint64_t)number;
         return 0;
@@ -161,7 +161,11 @@ store(struct options *o, const struct option_row *row, char *text)
         return 0;
     case TIME:
         return options_time(text, (uint64_t *)field);
+    case PERIOD:
+        return options_time(text, (uint64_t *)field) == -1 || *(uint64_t *)field == 0 ? -1 : 0;
     case TEXT:
+        if (*text == '\0')
+            return -1;
         *(const char **)field = text;
         return 0;
     case LIST: {
@@ -203,8 +207,6 @@ check(struct options *o)
         return "-c: expected 1 to 1000000 connections";
     if (o->threads < 1 || o->threads > 256)
         return "-j: expected 1 to 256 threads";
-    if (o->timeout_ns == 0 || o->connect_timeout_ns == 0)
-        return "a time-out must be longer than 0";
     if (o->header_limit < 64 || o->header_limit > (1u << 30))
         return "--max-header: expected 64 bytes to 1 GiB";
     if (o->rate_per_s > 0 && o->think_ns > 0)
@@ -281,9 +283,10 @@ options_parse(struct options *o, int argc, char **argv, char *message, size_t si
             return -1;
         }
         if (store(o, row, optarg) == -1) {
-            snprintf(message, size, "'%s' is no good for %s%s: expected %s", optarg,
+            bool above_0 = row->kind == COUNT || row->kind == PERIOD || row->kind == RATE;
+            snprintf(message, size, "'%s' is no good for %s%s: expected %s%s", optarg,
                      row->name ? "--" : "-", row->name ? row->name : (char[]){row->letter, 0},
-                     row->argument);
+                     row->argument, above_0 ? " above 0" : "");
             return -1;
         }
     }

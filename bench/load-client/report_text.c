@@ -162,7 +162,10 @@ objectives(struct bytes *out, const struct report *r)
         if (o.known)
             slo_value(value, sizeof(value), term, o.value);
         bytes_print(out, "%s%-20s %-8s %s\n", i ? "              " : "\n  objectives  ", term->text,
-                    o.held ? "held" : "missed", value);
+                    o.held    ? "held"
+                    : o.known ? "missed"
+                              : "unknown",
+                    value);
     }
     if (r->search != NULL)
         bytes_print(out, "  find-max    %.1f/s is the highest rate that held, in %zu steps\n",

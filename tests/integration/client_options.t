@@ -106,6 +106,8 @@ t.case("exit codes", function()
     t.is(select(2, load.run { "http://no..where/" }).status, 1, "1: a name that does not resolve")
     t.is(select(2, load.run { "https://127.0.0.1/" }).status, 1, "1: what is not supported")
     t.is(select(2, load.run { "-n", 5, "http://127.0.0.1:" .. t.free_port() .. "/" }).status, 2, "2: nothing succeeded")
+    local judged = process.run { load.program, "-q", "-n", 5, "--slo", "p99<1s", server.url }
+    t.ok(judged.status == 3 and judged.out:find("unknown +n/a"), "3: an objective that so few requests cannot show", judged.out)
     local report, result = load.run { "-n", 3, "-c", 3, "-s", "100ms", server.url .. "silent" }
     t.ok(report.failures.timeout == 3 and report.response_us.count == 3 and report.response_us.min >= 100000 and result.status == 2,
         "time-outs stand in the response times", load.summary(report, result))
@@ -114,6 +116,16 @@ t.case("exit codes", function()
         load.summary(report, result))
     report, result = load.run { "-d", "300ms", "-R", 100000, "-c", 1, "-k", "--strict", server.url }
     t.ok(report.verdict == "invalid" and result.status == 4, "4: invalid and --strict", load.summary(report, result))
+end)
+
+t.case("values that mean nothing are refused, with the remedy", function()
+    for _, words in ipairs {
+        { "-n", "0" }, { "-n", "1.5" }, { "-c", "0" }, { "-j", "0" }, { "-d", "0" }, { "-t", "0s" }, { "-s", "0" }, { "-R", "0" },
+        { "--slo", "" }, { "-m", "" }, { "-p", "" }, { "-H", "no colon" }, { "--expect-status", "99" },
+    } do
+        local result = process.run { load.program, words[1], words[2], server.url }
+        t.ok(result.status == 1 and result.err:find("expected") and result.out == "", table.concat(words, " "), result.err)
+    end
 end)
 
 t.case("interruption", function()

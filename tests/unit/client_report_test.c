@@ -362,9 +362,9 @@ static void
 objectives_that_mean_nothing_are_refused(void **state)
 {
     (void)state;
-    static const char *const texts[] = {"p99",        "p99<",  "p99<20",     "p0<1ms",
-                                        "p100.5<1ms", "x<1ms", "failed<1ms", "rate>-1",
-                                        "p99=1ms",    ",",     "max<1ms,,"};
+    static const char *const texts[] = {"p99",        "p99<",     "p99<20", "p0<1ms",
+                                        "p100.5<1ms", "p200<1ms", "x<1ms",  "failed<1ms",
+                                        "rate>-1",    "p99=1ms",  ",",      "max<1ms,,"};
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         struct slo slo;
         char message[200];
