@@ -7,7 +7,8 @@
  *     floor-responder PORT [CHILDREN]           on 127.0.0.1
  *
  * Right only for requests that come in one piece with id 1, as nginx sends them.
- * The answer has the bytes of fcgi-server's /echo.
+ * The answer has the bytes of fcgi-server's /echo. Writes a line to standard output
+ * once all children listen.
  */
 #include <arpa/inet.h>
 #include <err.h>
@@ -51,7 +52,7 @@ listen_at(const char *address)
 }
 
 static void
-serve(int listen_fd)
+serve(int listen_fd, int ready_fd)
 {
     static char input[65536];
     struct epoll_event events[64];
@@ -59,6 +60,9 @@ serve(int listen_fd)
     struct epoll_event event = {.events = EPOLLIN | EPOLLEXCLUSIVE, .data.fd = listen_fd};
 
     epoll_ctl(epoll_fd, EPOLL_CTL_ADD, listen_fd, &event);
+    if (write(ready_fd, "", 1) != 1) {
+        _exit(111);
+    }
     for (;;) {
         int count = epoll_wait(epoll_fd, events, 64, -1);
         for (int index = 0; index < count; index++) {
@@ -86,12 +90,22 @@ main(int argc, char **argv)
     }
     int listen_fd = listen_at(argv[1]);
     signal(SIGPIPE, SIG_IGN);
-    for (int child = argc > 2 ? atoi(argv[2]) : 1; child > 0; child--) {
+    int children = argc > 2 ? atoi(argv[2]) : 1;
+    int ready[2];
+    char byte;
+    if (pipe(ready) == -1) {
+        err(111, "floor-responder: pipe");
+    }
+    for (int child = 0; child < children; child++) {
         if (fork() == 0) {
             prctl(PR_SET_PDEATHSIG, SIGTERM);
-            serve(listen_fd);
+            serve(listen_fd, ready[1]);
         }
     }
-    pause(); /* the children go when this goes */
+    for (int child = 0; child < children && read(ready[0], &byte, 1) == 1; child++) {
+    }
+    if (write(STDOUT_FILENO, "ready\n", 6) == 6) {
+        pause(); /* the children go when this goes */
+    }
     return 0;
 }
