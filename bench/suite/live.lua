@@ -26,12 +26,12 @@ function live.clock(seconds)
     return ("%d:%02d"):format(math.floor(seconds / 60), seconds % 60)
 end
 
---- Seconds left: the plan's rest, scaled by how the plan has fared so far. Early on the plan
--- itself counts for more than a factor from a few slots.
+--- Seconds left: the plan's rest, scaled by how the plan has fared so far. The plan itself counts
+-- for as much as is still ahead: what its first steps were off by says little about the others.
 function live:left_s(within_s)
     local done = self.done_s + (within_s or 0)
     local spent = process.now() - self.started
-    local trust = math.min(1, done / 30)
+    local trust = math.min(1, done / math.max(1, self.planned_s))
     local factor = done > 0 and (1 - trust) + trust * math.max(0.25, math.min(4, spent / done)) or 1
     return math.max(0, self.planned_s - done) * factor
 end

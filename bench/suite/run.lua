@@ -32,6 +32,7 @@ local function new_results(the_plan, options, root)
         planned_s = the_plan.seconds,
         slot_s = the_plan.slot_s,
         command = options.command,
+        seed = options.seed,
         complete = false,
         machine = machine.describe(root),
         marks = {},
@@ -117,13 +118,12 @@ end
 -- failed; an interrupt passes through after everything was stopped and saved.
 function run.all(options)
     local the_plan = plan.build(options.documents, options.profile, options.overrides)
+    local record = new_results(the_plan, options, options.root)
     local folder, reason = results.make_folder(options.output)
     if not folder then
         error({ usage = reason }, 0)
     end
     math.randomseed(options.seed)
-    local record = new_results(the_plan, options, options.root)
-    record.seed = options.seed
     local context = {
         root = options.root, client = options.client, scratch = options.scratch, folder = folder, cpus = record.machine.cpus,
         live = live.new(the_plan.seconds, options.plain), random = math.random, handles = {}, folders = 0,

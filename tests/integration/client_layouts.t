@@ -22,8 +22,8 @@ local function lines(text, from)
     local list, started = {}, false
     for line in (text .. "\n"):gmatch("(.-)\r?\n") do
         started = started or line:find(from) ~= nil
-        -- ab adds these two when its mean and median, in whole milliseconds, lie apart.
-        local doubt = line:find("^WARNING:") or line:find("^ERROR:") or line:find("^%s+These results")
+        -- ab adds two lines, of either wording, when its mean and median lie apart.
+        local doubt = line:find("^WARNING:") or line:find("^ERROR:") or line:find("These results are")
         if started and not doubt then
             list[#list + 1] = line
         end

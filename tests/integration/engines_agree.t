@@ -15,6 +15,11 @@ local different = {
     ["abort while the handler waits"] = "the libfcgi engine does not read while a handler runs: it answers in full",
 }
 
+-- Name of the stream -> what the event engine may answer as well, depending on which bytes it had seen when.
+local also = {
+    ["aborted when whole"] = "^id 1: , then type 3 [^\n]+\nid 1: Content%-Type: [^\n]+\n",
+}
+
 local streams = {}
 local function stream(name, bytes)
     streams[#streams + 1] = { name = name, bytes = bytes }
@@ -153,6 +158,8 @@ for _, one in ipairs(streams) do
         local name = ("%s, in pieces of %d"):format(one.name, piece)
         if different[one.name] then
             t.ok(event ~= libfcgi, name .. ": different, as documented", different[one.name])
+        elseif event:find(also[one.name] or "$^") then
+            t.ok(true, name .. ": ended early, as it may be")
         else
             t.is(event, libfcgi, name)
         end
