@@ -11,12 +11,18 @@ local judge = require("bench.suite.judge")
 local machine = require("bench.suite.machine")
 local measure = require("bench.suite.measure")
 local plan = require("bench.suite.plan")
+local process = require("bench.suite.process")
 local proc = require("bench.suite.proc")
 local sample = require("bench.suite.sample")
 local stack = require("bench.suite.stack")
 local statistics = require("bench.suite.statistics")
 
 local WARM_REQUESTS = 2 -- for each child
+
+-- Between two slots the machine has to come to rest: a stack may still work off what the last one left
+-- in its queues (a thousand clients' pages, CGI processes). So many looks in a row find it idle, or
+-- settle_s is over; all together wait at most a twentieth of the run, for a machine that never rests.
+local QUIET_LOOKS, LOOK_S, SETTLE_S, SETTLE_SHARE = 3, 0.005, 3, 0.05
 
 local comparison = {}
 
@@ -165,6 +171,17 @@ local function verify(step, arm, handle)
     return arm.verified.ok
 end
 
+local function settle(context)
+    local began, quiet = process.now(), 0
+    context.settled_s = context.settled_s or 0
+    local limit_s = math.min(SETTLE_S, context.live.planned_s * SETTLE_SHARE - context.settled_s)
+    while quiet < QUIET_LOOKS and process.now() - began < limit_s do
+        quiet = (machine.running() or 1) <= 1 and quiet + 1 or 0
+        process.sleep(LOOK_S)
+    end
+    context.settled_s = context.settled_s + process.now() - began
+end
+
 -- Windows until three in a row are steady and every child has had two requests or so (the first
 -- one of a child costs it its page faults and caches), at most warmup.max_s; stated in the record.
 local function warm_up(step, arm, handle, context)
@@ -176,6 +193,7 @@ local function warm_up(step, arm, handle, context)
     end
     local steady, requests = nil, 0
     local enough = WARM_REQUESTS * (tonumber(handle.children) or 1)
+    settle(context)
     while not steady and spent + settings.window_s <= settings.max_s + 1e-9 do
         context.live:status(("%s  %s  warming up %s"):format(step.document.name, step.comparison.name, arm.key))
         local slot = measure.slot(handle, arm.path, load_of(step, arm, settings.window_s), context)
@@ -198,6 +216,7 @@ end
 
 local function measure_one(step, entry, round, twin, context)
     local arm = entry.arm
+    settle(context)
     local before = machine.cpu_times()
     context.tick = function()
         context.live:status(("%s  %s  round %d/%d  %s  %s"):format(step.document.name, step.comparison.name, round, step.rounds,
@@ -316,9 +335,10 @@ local function print_summary(record, context)
             local function ms(us)
                 return us and ("%.2f ms"):format(us / 1000) or "n/a"
             end
-            context.live:line(("  %-30s %9.0f/s  p50 %10s  p99 %10s  %5.0f us CPU/request%s"):format(arm.key,
+            local cpu_us = summary.server_cpu_us_per_request
+            context.live:line(("  %-30s %9.0f/s  p50 %10s  p99 %10s  %5s us CPU/request%s"):format(arm.key,
                 summary.ok_per_s.median, ms(summary.response_us.p50), ms(summary.response_us.p99),
-                summary.server_cpu_us_per_request or 0,
+                cpu_us and ("%.0f"):format(cpu_us) or "n/a",
                 summary.failed_share > 0 and ("  %.1f %% failed"):format(summary.failed_share * 100) or ""))
         end
     end

@@ -53,6 +53,11 @@ function machine.cpu_times()
     return { busy_s = (user + nice + system) / 100, softirq_s = softirq / 100, steal_s = steal / 100 }
 end
 
+--- Threads that run or want to, this one included; nil when the kernel does not tell.
+function machine.running()
+    return tonumber((files.read("/proc/loadavg", 100) or ""):match("(%d+)/"))
+end
+
 local function memory_mib()
     local kib = (files.read("/proc/meminfo") or ""):match("MemTotal:%s*(%d+)")
     return kib and math.floor(kib / 1024)

@@ -171,7 +171,8 @@ local function resources(difference, ok, records, began_s)
     return {
         groups = groups,
         server_cpu_s = total,
-        server_cpu_us_per_request = ok > 0 and total / ok * 1e6 or nil,
+        -- Of a server at somebody's address nothing is seen: no figure, not zero.
+        server_cpu_us_per_request = ok > 0 and next(groups) and total / ok * 1e6 or nil,
         loopback_bytes = difference.loopback.rx_bytes,
         sampler_cpu_s = records[1] and records[#records].cost_s or 0,
         series = series(records, began_s),

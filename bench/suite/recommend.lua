@@ -274,7 +274,8 @@ end
 -- memory_kib (budget of the pool)}, each optional; <need>: what one request needs, as usl.bound
 -- takes it, plus front_workers; nil when unknown; <noise>: noise floor as a fraction.
 -- Returns {children, row, best, binding, why, confidence, confidence_why, gain, noise, fit, memory,
--- capped_by ("memory" when the cap decided)}; or the same with refused (text) and remedy instead of
+-- capped_by ("memory" when the cap decided), at_least (true when the rate still rises at the largest
+-- measured count, which then is the one given)}; or the same with refused (text) and remedy instead of
 -- children.
 function recommend.choose(rows, goals, need, noise)
     local usable = recommend.usable(rows)
@@ -311,7 +312,16 @@ function recommend.choose(rows, goals, need, noise)
     end
     result.children, result.row = chosen.children, chosen
     result.confidence, result.confidence_why = confidence_of(chosen, smaller, best, noise)
+    if chosen == largest and result.binding == "children" then
+        result.at_least = true
+        result.confidence, result.confidence_why = "low", "the largest measured count won: the best may lie beyond it"
+    end
     return result
+end
+
+--- The recommended count of <choice> in words: "8 children", or "at least 8 children".
+function recommend.count_text(choice)
+    return ("%s%d %s"):format(choice.at_least and "at least " or "", choice.children, choice.children == 1 and "child" or "children")
 end
 
 -- The next power of two, at least <least>.

@@ -84,7 +84,7 @@ local function section(tuning)
     end
     local choice = tuning.recommendation
     local out = { ("<article id=%q><header><h4>%s</h4><h3>%s</h3></header>"):format(tuning.name, escape(tuning.name),
-        choice and choice.children and ("%d children"):format(choice.children) or "No recommendation"), findings(tuning),
+        choice and choice.children and recommend.count_text(choice) or "No recommendation"), findings(tuning),
             figures(tuning) }
     if choice and choice.children then
         out[#out + 1] = "<h4>Lines to paste</h4><pre>" .. escape(table.concat(tuning.lines, "\n")) .. "</pre>"

@@ -140,7 +140,9 @@ function run.all(options)
             if step.kind == "comparison" then
                 step.rounds = plan.affordable_rounds(step.rounds, before, the_plan.seconds, process.now() - began, the_plan.limit_s)
             end
-            CARRY_OUT[step.kind](step, context, document_record(record, step.document).parts)
+            local parts, step_began = document_record(record, step.document).parts, process.now()
+            CARRY_OUT[step.kind](step, context, parts)
+            parts[#parts].planned_s, parts[#parts].elapsed_s = step.seconds, process.now() - step_began
             context.live.done_s = before + step.seconds
             interrupt.shield(save, record, folder)
         end

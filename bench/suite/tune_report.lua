@@ -224,7 +224,7 @@ local function answer(tuning)
     local choice = tuning.recommendation
     if choice.children then
         return {
-            ("RECOMMENDED: %d children (%s/s, p99 %s ms)"):format(choice.children, figure(choice.row.rate.mean),
+            ("RECOMMENDED: %s (%s/s, p99 %s ms)"):format(recommend.count_text(choice), figure(choice.row.rate.mean),
                 milliseconds(choice.row.p99_us)),
             ("limit: %s: %s"):format(choice.binding, choice.why),
             ("confidence: %s (%s)"):format(choice.confidence, choice.confidence_why),

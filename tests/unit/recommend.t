@@ -106,6 +106,8 @@ local last = recommend.choose(sweep({ 1, 2, 4, 8 }, function(n)
     return 100 * n
 end), {}, nil, 0.01)
 t.is(last.children .. " " .. last.binding, "8 children", "a rate that still rises says: measure more")
+t.is(recommend.count_text(last) .. ", " .. last.confidence, "at least 8 children, low", "and is no more than a lower bound")
+t.is(recommend.count_text(best), "8 children", "elsewhere the count is the count")
 t.is(recommend.choose(sweep({ 1, 2, 4, 8 }, function(n)
     return 100 * n
 end, { noise = 0.2 }), {}, nil, 0.3).confidence, "low", "noisy rounds give low confidence")
