@@ -66,6 +66,10 @@ if process.run({ "sh", "-c", "command -v systemd-analyze" }).status == 0 then
     local result = process.run { "systemd-analyze", "verify", "--man=no", t.dir .. "/fcgi-server.service",
         t.dir .. "/fcgi-server.socket", timeout = 30 }
     t.ok(not result.err:find("fcgi%-server%.[a-z]+:"), "systemd-analyze finds nothing", result.err)
+    local exposure = process.run { "systemd-analyze", "security", "--offline=true", "--no-pager", t.dir .. "/fcgi-server.service" }
+        .out:match("Overall exposure level[^\n]*: ([%d.]+)")
+    local stated = process.read_file(t.root .. "/README.md"):match("systemd%-analyze security` exposure is ([%d.]+)")
+    t.is(exposure, stated, "the unit's exposure is what the README states")
 else
     t.skip("systemd-analyze", "not installed")
 end
