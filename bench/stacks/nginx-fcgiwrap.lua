@@ -2,6 +2,7 @@ return {
     title = "nginx -> fcgiwrap -> CGI script",
     needs = { "nginx", "fcgiwrap", "luajit" },
     blocking = true,
+    unreaped = true,
     pages = { static = "/static/hello.txt", livecode = "/cgi/livecode" },
     variants = {
         documented = {

@@ -153,7 +153,7 @@ function assembly.new(description, opts, root)
     assert(files.make_folder(folder))
     stat.chmod(folder, 493)
     local s = setmetatable({
-        name = description.name, title = description.title, root = root, folder = folder,
+        name = description.name, title = description.title, unreaped = description.unreaped, root = root, folder = folder,
         options = options, reasons = reasons, notes = {}, held = {}, variant = opts.variant or "tuned",
         children = options.children == "cpus" and processors() or options.children or 4, somaxconn = somaxconn(),
         logs = {}, commands = {}, configs = {}, pages = {}, groups = {},

@@ -21,8 +21,8 @@ local WARM_REQUESTS = 2 -- for each child
 
 -- Between two slots the machine has to come to rest: a stack may still work off what the last one left
 -- in its queues (a thousand clients' pages, CGI processes). So many looks in a row find it idle, or
--- settle_s is over; all together wait at most a twentieth of the run, for a machine that never rests.
-local QUIET_LOOKS, LOOK_S, SETTLE_S, SETTLE_SHARE = 3, 0.005, 3, 0.05
+-- settle_s is over; all together wait at most a twelfth of the run, for a machine that never rests.
+local QUIET_LOOKS, LOOK_S, SETTLE_S, SETTLE_SHARE = 3, 0.005, 3, 0.08
 
 local comparison = {}
 
@@ -74,7 +74,7 @@ local function stack_options(planned, context)
     for key, value in pairs(planned.options) do
         options[key] = value
     end
-    options.variant = planned.variant
+    options.variant, options.page = planned.variant, planned.page
     context.folders = context.folders + 1 -- each stack has a fresh one
     options.dir = ("%s/%d"):format(context.scratch, context.folders)
     return options
@@ -205,19 +205,28 @@ local function warm_up(step, arm, handle, context)
     arm.warmup = { windows_per_s = rates, steady = steady and true or false, requests = requests, discarded_s = spent }
 end
 
--- Processors that were busy with neither servers nor client nor sampler during the slot.
+-- Processor time so far: of the machine, and of the suite with the client and sampler it has reaped.
+local function cpu_times()
+    local machine_s, own = machine.cpu_times(), proc.process("self")
+    return machine_s and own and {
+        machine_s = machine_s.busy_s,
+        own_s = own.user_s + own.system_s + own.reaped_user_s + own.reaped_system_s,
+    }
+end
+
+-- Processors that were busy with neither servers nor client nor suite during the slot.
 local function foreign_cpus(before, after, slot)
     if not before or not after or not slot.client then
         return nil
     end
-    local own = slot.resources.server_cpu_s + (slot.client.client_cpu_s or 0) + slot.resources.sampler_cpu_s
-    return math.max(0, (after.busy_s - before.busy_s - own) / math.max(slot.elapsed_s, 0.1))
+    local own_s = slot.resources.server_cpu_s + after.own_s - before.own_s
+    return math.max(0, (after.machine_s - before.machine_s - own_s) / math.max(slot.elapsed_s, 0.1))
 end
 
 local function measure_one(step, entry, round, twin, context)
     local arm = entry.arm
     settle(context)
-    local before = machine.cpu_times()
+    local before = cpu_times()
     context.tick = function()
         context.live:status(("%s  %s  round %d/%d  %s  %s"):format(step.document.name, step.comparison.name, round, step.rounds,
             arm.key, arm.last_per_s and ("%.0f/s"):format(arm.last_per_s) or ""))
@@ -226,7 +235,11 @@ local function measure_one(step, entry, round, twin, context)
     local slot = measure.slot(entry.handle, arm.path, load_of(step, arm, step.slot_s, step.requests), context)
     context.tick = nil
     slot.round, slot.twin = round, twin or nil
-    slot.foreign_cpus = foreign_cpus(before, machine.cpu_times(), slot)
+    slot.foreign_cpus = foreign_cpus(before, cpu_times(), slot)
+    if entry.handle.unreaped and slot.foreign_cpus then
+        measure.add_server_cpu(slot, slot.foreign_cpus * slot.elapsed_s)
+        slot.foreign_cpus = nil
+    end
     arm.slots[#arm.slots + 1] = slot
     arm.last_per_s = slot.ok_per_s
     if slot.error then
@@ -234,17 +247,34 @@ local function measure_one(step, entry, round, twin, context)
     end
 end
 
+-- The arm that is measured twice: the one that most claims are about, the first of equals. Its noise
+-- decides over all of them.
+local function twin_of(step, running)
+    local twin, most = running[1], 0
+    for _, entry in ipairs(running) do
+        local count = 0
+        for _, claim in ipairs(step.comparison.claims) do
+            count = count + ((claim.faster == entry.arm.key or claim.slower == entry.arm.key) and 1 or 0)
+        end
+        if count > most then
+            twin, most = entry, count
+        end
+    end
+    return twin
+end
+
 local function rounds(step, running, context, record)
     if #running == 0 then
         return
     end
+    local twin = twin_of(step, running)
     local slot_plan_s = step.seconds / plan.slots(step)
     for round = 1, step.rounds do
         local order = {}
         for _, entry in ipairs(running) do
             order[#order + 1] = { entry = entry, twin = false }
         end
-        order[#order + 1] = { entry = running[1], twin = true }
+        order[#order + 1] = { entry = twin, twin = true }
         for position, item in ipairs(plan.shuffled(order, context.random)) do
             measure_one(step, item.entry, round, item.twin, context)
             local arm = item.entry.arm

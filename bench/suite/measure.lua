@@ -269,6 +269,13 @@ function measure.slot(handle, path, load, options)
     return slot
 end
 
+--- Counts <cpu_s> more seconds of processor time as the servers' of <slot>.
+function measure.add_server_cpu(slot, cpu_s)
+    local used, ok = slot.resources, slot.client.requests.ok
+    used.server_cpu_s = used.server_cpu_s + cpu_s
+    used.server_cpu_us_per_request = ok > 0 and used.server_cpu_s / ok * 1e6 or nil
+end
+
 --- Looks at a page once: {ok, status, bytes, type, problems = list of texts, body}. <expect> is the
 -- comparison's: status, bytes, body, starts, type, encoding.
 function measure.verify(handle, path, expect, headers)

@@ -5,6 +5,8 @@
 --   title      one line
 --   needs      names of programs (see programs.lua)
 --   pages      page name -> path with query, the pages that this stack has
+--   unreaped   true: it starts processes whose CPU time no parent counts; what the machine used
+--              beside what is seen is taken for theirs
 --   blocking   a child serves one connection at a time: kept connections are capped to what the
 --              children can hold
 --   variants   documented and tuned: {options, reasons (list of lines)}
@@ -127,14 +129,14 @@ local function explain(s, list, what)
     return s.name .. ": " .. what .. tail(s.logs.error_log) .. tail(s.logs.server_log)
 end
 
-local function wait_ready(s, list, deadline)
+local function wait_ready(s, list, page_only, deadline)
     local begun, last = process.now(), "its programs did not start"
     while not s.keeper.started and #s.keeper.exits == 0 and process.now() < deadline do
         keeper.listen(s.keeper, 100)
     end
     local open, pause = {}, 0.005
     for page, path in pairs(s.pages) do
-        open[page] = path
+        open[page] = (page == page_only or not s.pages[page_only or false]) and path or nil
     end
     while next(open) and #s.keeper.exits == 0 and process.now() < deadline do
         for page, path in pairs(open) do
@@ -194,7 +196,7 @@ local function attempt(description, opts)
         table.insert(s.groups, { name = program.name, pids = pids_of(s.keeper, program.name) })
     end
     running[s] = true
-    ok, reason = wait_ready(s, list, process.now() + (opts.timeout_s or READY_TIMEOUT_S))
+    ok, reason = wait_ready(s, list, opts.page, process.now() + (opts.timeout_s or READY_TIMEOUT_S))
     if ok then
         return s
     end
@@ -202,7 +204,7 @@ local function attempt(description, opts)
     return nil, reason
 end
 
---- Brings <name> up and waits until each of its pages answers 200. Returns the stack: url, pages,
+--- Brings <name> up and waits until each of its pages answers 200 (opts.page: that one). Returns the stack: url, pages,
 -- fcgi (the application's address for a FastCGI client, or nil), groups ({name, pids()}), logs
 -- (error_log, access_log, server_log: paths), children, keepalive, backlog, commands, configs,
 -- reasons (of the variant), notes (where an option could not be had). nil and a reason on failure.

@@ -52,7 +52,7 @@ local default = plan.build(all, "default")
 t.ok(default.seconds <= 480, ("the default profile is planned within 8 minutes (%.0f s)"):format(default.seconds))
 for _, step in ipairs(default.steps) do
     if step.kind == "comparison" and not step.comparison.load.wait_s then
-        t.ok(step.rounds >= 5, step.comparison.name .. ": at least five rounds")
+        t.ok(step.rounds >= 5 or #step.comparison.claims == 0, step.comparison.name .. ": at least five rounds for a claim")
     end
 end
 local documented = plan.build({ by_name["wsgi-fastcgi"] }, "documented")
