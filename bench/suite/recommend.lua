@@ -259,15 +259,18 @@ local function check_rows(result, rows, usable)
     end
 end
 
--- Nothing is gained by more children, or too little to be seen through the noise.
+-- Nothing is gained by more children, or too little to be seen through the noise: then the smallest
+-- count is as good as any, unless the noise could hide a gain worth having.
 local function no_gain(result, smallest)
     local text = ("no count is shown to be better than another: the best gains %.1f %% over %d, the noise is %.1f %%")
-        :format(result.gain * 100, smallest, result.noise * 100)
+        :format(result.gain * 100, smallest.children, result.noise * 100)
     if result.noise > NOISE_ORDINARY then
         return refuse(result, text, "a quiet machine (bench/bench doctor), more rounds (--repeats), longer ones (-d)")
     end
-    return refuse(result, text, ("any count from %d up serves this page alike: choose by memory, and above 1, "
-        .. "so that one slow request does not hold up the rest"):format(smallest))
+    result.children, result.row, result.alike = smallest.children, smallest, true
+    result.confidence, result.confidence_why = "medium", text
+        .. "; take more than 1 where a slow request must not hold up the rest"
+    return result
 end
 
 --- The recommendation. <rows>: all rows of the sweep; <goals>: {p99_us, rate_per_s (open loop),
@@ -275,7 +278,7 @@ end
 -- takes it, plus front_workers; nil when unknown; <noise>: noise floor as a fraction.
 -- Returns {children, row, best, binding, why, confidence, confidence_why, gain, noise, fit, memory,
 -- capped_by ("memory" when the cap decided), at_least (true when the rate still rises at the largest
--- measured count, which then is the one given)}; or the same with refused (text) and remedy instead of
+-- measured count, which then is the one given), alike (true when no count is shown to be better)}; or the same with refused (text) and remedy instead of
 -- children.
 function recommend.choose(rows, goals, need, noise)
     local usable = recommend.usable(rows)
@@ -308,7 +311,7 @@ function recommend.choose(rows, goals, need, noise)
         return exhausted(result, usable, goals, result.memory)
     end
     if not goals.rate_per_s and not goals.p99_us and not result.capped_by and result.gain <= noise then
-        return no_gain(result, usable[1].children)
+        return no_gain(result, usable[1])
     end
     result.children, result.row = chosen.children, chosen
     result.confidence, result.confidence_why = confidence_of(chosen, smaller, best, noise)
@@ -321,7 +324,8 @@ end
 
 --- The recommended count of <choice> in words: "8 children", or "at least 8 children".
 function recommend.count_text(choice)
-    return ("%s%d %s"):format(choice.at_least and "at least " or "", choice.children, choice.children == 1 and "child" or "children")
+    return ("%s%d %s%s"):format(choice.at_least and "at least " or "", choice.children, choice.children == 1 and "child" or "children",
+        choice.alike and ", and any count above serves alike" or "")
 end
 
 -- The next power of two, at least <least>.

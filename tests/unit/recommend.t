@@ -84,10 +84,12 @@ t.like(recommend.choose(rows, { rate_per_s = 5000 }, nil, 0.01).refused, "reache
 local flat = sweep({ 1, 2, 4, 8 }, function(n)
     return 1000 + n
 end, { noise = 0.03 })
-local refused = recommend.choose(flat, {}, nil, 0.08)
-t.is(refused.children, nil, "a gain within the noise is no recommendation")
+local alike = recommend.choose(flat, {}, nil, 0.08)
+t.is(recommend.count_text(alike), "1 child, and any count above serves alike", "a gain within the noise: the smallest count will do")
+t.like(alike.confidence .. ": " .. alike.confidence_why, "^medium: no count is shown to be better", "and it says why")
+local refused = recommend.choose(flat, {}, nil, 0.3)
+t.is(refused.children, nil, "in noise that could hide a gain worth having nothing is recommended")
 t.like(refused.refused, "no count is shown to be better", "and it says so")
-t.like(refused.remedy, "any count from 1 up serves this page alike", "on a quiet machine any count will do")
 t.like(recommend.choose(flat, {}, nil, 0.5).remedy, "a quiet machine", "on a noisy one a quieter machine helps")
 local busy = sweep({ 1, 2, 4, 8 }, function(n)
     return 1000 * n
