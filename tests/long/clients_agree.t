@@ -1,7 +1,7 @@
 #!/usr/bin/env luajit
 -- SPDX-License-Identifier: MIT
 -- ab, wrk and the load client agree on counts (exactly, with the access log as the judge) and on
--- rates (within 10 %) of a stack whose capacity is known: 4 children that sleep 10 ms each.
+-- rates (within 10 % of ab, 5 % of wrk) of a stack whose capacity is known: 4 children that sleep 10 ms each.
 package.path = (arg[0]:match("^(.*)/") or ".") .. "/../lib/?.lua;" .. package.path
 local t = require("testing")
 package.path = t.root .. "/?.lua;" .. package.path
@@ -73,7 +73,7 @@ t.case("rates", function()
     t.note(("rate %.0f/s, bound %.0f/s; of ab %.3f, of wrk %.3f"):format(
         median(rates), CHILDREN * 1000 / SLEEP_MS, median(to_ab), median(to_wrk)))
     t.ok(math.abs(median(to_ab) - 1) < 0.1, "within 10 % of ab, median of " .. ROUNDS .. " rounds", median(to_ab))
-    t.ok(math.abs(median(to_wrk) - 1) < 0.1, "within 10 % of wrk, kept connections", median(to_wrk))
+    t.ok(math.abs(median(to_wrk) - 1) < 0.05, "within 5 % of wrk, kept connections", median(to_wrk))
 end)
 
 t.done()
