@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* links: fcgi-server/intake.c fcgi-server/record.c fcgi-server/request.c fcgi-server/reason.c fcgi-server/answer.c */
 /* links: fcgi-server/arena.c fcgi-server/query.c */
+/* links: fcgi-server/request_host.c fcgi-server/request_params.c fcgi-server/response.c */
 /* The life of requests in memory: bytes of a connection in, answers out. Whatever comes in,
  * what goes out is whole records of open ids, one end for each request, and a head that no
  * input can break apart. */

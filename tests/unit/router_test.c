@@ -2,6 +2,7 @@
 /* links: fcgi-server/lua_host.c fcgi-server/lua_task.c fcgi-server/lua_request.c */
 /* links: fcgi-server/lua_sandbox.c fcgi-server/lua_socket.c fcgi-server/lua_stream.c */
 /* links: fcgi-server/router.c fcgi-server/locate.c fcgi-server/module.c fcgi-server/request.c fcgi-server/reason.c */
+/* links: fcgi-server/request_host.c fcgi-server/request_params.c fcgi-server/response.c */
 /* links: fcgi-server/record.c fcgi-server/arena.c fcgi-server/query.c */
 /* Which route answers a path, and which files may be handlers. */
 #include "script.h"
