@@ -37,7 +37,7 @@ coverage: ## lines that the tests execute, by file
 fuzz_src := $(wildcard tests/fuzz/*.c)
 fuzz_bin := $(fuzz_src:tests/fuzz/%.c=build/fuzz/%)
 FUZZ_FLAGS = -std=c11 -D_GNU_SOURCE -O1 -g -fno-omit-frame-pointer -fsanitize=fuzzer,address,undefined \
-	-fno-sanitize-recover=undefined -Ifcgi-server -Ibench/load-client -I/usr/share/include/llhttp -Wall -Wextra
+	-fno-sanitize-recover=undefined -Ifcgi-server -Ibench/load-client -I/usr/share/include/llhttp -Wall -Wextra -Wno-unused-parameter # llhttp has a hundred
 define fuzz_rule
 build/fuzz/$(basename $(notdir $(1))): $(1) $(call unit_links,$(1))
 	@mkdir -p $$(@D)

@@ -7,6 +7,7 @@
 #include "config_file.h"
 #include "status.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
