@@ -172,22 +172,36 @@ park(struct event_engine *engine, struct connection *connection)
 {
     if (!event_pass_on(engine, connection)) {
         connection_watch(&engine->connections, connection, 0);
-        connection_move(&engine->connections, connection, CONNECTION_PARKED, connection->since_ns);
+        connection_move(&engine->connections, connection, CONNECTION_PARKED, engine->now_ns);
     }
 }
 
+static bool
+may_unpark(const struct event_engine *engine)
+{
+    return engine->connections.list[CONNECTION_PARKED].count > 0 && !event_is_full(engine);
+}
+
+/* The one that is parked longest takes the free place at once: back in epoll it would
+ * lose it to the next new connection, again and again. */
 static void
 unpark_one(struct event_engine *engine)
 {
-    struct connection *connection = engine->connections.list[CONNECTION_PARKED].first;
-
-    if (connection == NULL || event_is_full(engine)) {
+    if (!may_unpark(engine) || !engine->parked_next) {
         return;
     }
+    struct connection *connection = engine->connections.list[CONNECTION_PARKED].first;
+    bool gone = service_peer_gone(connection->fd, connection->hang_events);
+    bool begun = connection->exchange != NULL;
+    engine->parked_next = false;
     connection_watch(&engine->connections, connection, EPOLLIN);
-    connection_move(&engine->connections, connection,
-                    connection->exchange == NULL ? CONNECTION_IDLE : CONNECTION_READY,
-                    connection->since_ns);
+    connection_move(&engine->connections, connection, begun ? CONNECTION_READY : CONNECTION_IDLE,
+                    engine->now_ns);
+    if (begun) {
+        event_advance(engine, connection, gone);
+    } else {
+        event_on_input(engine, connection, gone);
+    }
 }
 
 static void
@@ -312,7 +326,6 @@ take_one(struct event_engine *engine, bool queued, bool handed)
 static void
 on_events(struct event_engine *engine, const struct epoll_event *events, int count)
 {
-    int64_t begun_ns = engine->now_ns;
     bool queued = false;
     bool handed = false;
 
@@ -331,9 +344,16 @@ on_events(struct event_engine *engine, const struct epoll_event *events, int cou
             break;
         }
     }
+    /* Queues and parked connections get a free place in turn: here the queues have
+     * theirs. */
+    engine->parked_next |= !event_is_full(engine);
+    int64_t begun_ns = engine->now_ns;
     if (!take_one(engine, queued, handed)) {
         engine->queue_empty_ns = begun_ns;
     }
+    /* A slice of its own: else handlers that outlast one would let new connections
+     * have every turn, and those that are here none. */
+    begun_ns = engine->now_ns;
     for (int index = 0; index < count && !slice_is_over(engine, begun_ns); index++) {
         on_event(engine, &events[index]);
     }
@@ -431,7 +451,8 @@ wait_ms(const struct event_engine *engine)
     const struct timer *timer = timers_first(&engine->timers);
     int64_t due_ns = timer == NULL ? INT64_MAX : timer->at_ns;
 
-    if (engine->connections.list[CONNECTION_READY].count > 0 && !event_is_full(engine)) {
+    if ((engine->connections.list[CONNECTION_READY].count > 0 && !event_is_full(engine)) ||
+        may_unpark(engine)) {
         return 0;
     }
     limits_of(engine->config, limits);

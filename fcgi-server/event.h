@@ -39,6 +39,7 @@ struct event_engine {
     uint32_t in_flight;
     bool listening;         /* the listening socket and the queue are in epoll */
     bool handed_next;       /* of two queues with connections, the handed over ones' is next */
+    bool parked_next;       /* of them and the queues, parked connections are next */
     bool retire;            /* end after what is in flight: quota, or a handler had to be stopped */
     bool told;              /* the master knows that this child retires */
     int64_t now_ns;         /* when we last looked at the clock */
