@@ -8,21 +8,15 @@ local files = require("bench.suite.files")
 local http = require("bench.suite.http")
 local interrupt = require("bench.suite.interrupt")
 local judge = require("bench.suite.judge")
-local machine = require("bench.suite.machine")
 local measure = require("bench.suite.measure")
 local plan = require("bench.suite.plan")
-local process = require("bench.suite.process")
 local proc = require("bench.suite.proc")
+local quiet = require("bench.suite.quiet")
 local sample = require("bench.suite.sample")
 local stack = require("bench.suite.stack")
 local statistics = require("bench.suite.statistics")
 
 local WARM_REQUESTS = 2 -- for each child
-
--- Between two slots the machine has to come to rest: a stack may still work off what the last one left
--- in its queues (a thousand clients' pages, CGI processes). So many looks in a row find it idle, or
--- settle_s is over; all together wait at most a twelfth of the run, for a machine that never rests.
-local QUIET_LOOKS, LOOK_S, SETTLE_S, SETTLE_SHARE = 3, 0.005, 3, 0.08
 
 local comparison = {}
 
@@ -171,17 +165,6 @@ local function verify(step, arm, handle)
     return arm.verified.ok
 end
 
-local function settle(context)
-    local began, quiet = process.now(), 0
-    context.settled_s = context.settled_s or 0
-    local limit_s = math.min(SETTLE_S, context.live.planned_s * SETTLE_SHARE - context.settled_s)
-    while quiet < QUIET_LOOKS and process.now() - began < limit_s do
-        quiet = (machine.running() or 1) <= 1 and quiet + 1 or 0
-        process.sleep(LOOK_S)
-    end
-    context.settled_s = context.settled_s + process.now() - began
-end
-
 -- Windows until three in a row are steady and every child has had two requests or so (the first
 -- one of a child costs it its page faults and caches), at most warmup.max_s; stated in the record.
 local function warm_up(step, arm, handle, context)
@@ -193,7 +176,7 @@ local function warm_up(step, arm, handle, context)
     end
     local steady, requests = nil, 0
     local enough = WARM_REQUESTS * (tonumber(handle.children) or 1)
-    settle(context)
+    quiet.settle(context)
     while not steady and spent + settings.window_s <= settings.max_s + 1e-9 do
         context.live:status(("%s  %s  warming up %s"):format(step.document.name, step.comparison.name, arm.key))
         local slot = measure.slot(handle, arm.path, load_of(step, arm, settings.window_s), context)
@@ -205,28 +188,10 @@ local function warm_up(step, arm, handle, context)
     arm.warmup = { windows_per_s = rates, steady = steady and true or false, requests = requests, discarded_s = spent }
 end
 
--- Processor time so far: of the machine, and of the suite with the client and sampler it has reaped.
-local function cpu_times()
-    local machine_s, own = machine.cpu_times(), proc.process("self")
-    return machine_s and own and {
-        machine_s = machine_s.busy_s,
-        own_s = own.user_s + own.system_s + own.reaped_user_s + own.reaped_system_s,
-    }
-end
-
--- Processors that were busy with neither servers nor client nor suite during the slot.
-local function foreign_cpus(before, after, slot)
-    if not before or not after or not slot.client then
-        return nil
-    end
-    local own_s = slot.resources.server_cpu_s + after.own_s - before.own_s
-    return math.max(0, (after.machine_s - before.machine_s - own_s) / math.max(slot.elapsed_s, 0.1))
-end
-
 local function measure_one(step, entry, round, twin, context)
     local arm = entry.arm
-    settle(context)
-    local before = cpu_times()
+    quiet.settle(context)
+    local before = quiet.cpu_times()
     context.tick = function()
         context.live:status(("%s  %s  round %d/%d  %s  %s"):format(step.document.name, step.comparison.name, round, step.rounds,
             arm.key, arm.last_per_s and ("%.0f/s"):format(arm.last_per_s) or ""))
@@ -235,7 +200,7 @@ local function measure_one(step, entry, round, twin, context)
     local slot = measure.slot(entry.handle, arm.path, load_of(step, arm, step.slot_s, step.requests), context)
     context.tick = nil
     slot.round, slot.twin = round, twin or nil
-    slot.foreign_cpus = foreign_cpus(before, cpu_times(), slot)
+    slot.foreign_cpus = quiet.foreign_cpus(before, quiet.cpu_times(), slot)
     if entry.handle.unreaped and slot.foreign_cpus then
         measure.add_server_cpu(slot, slot.foreign_cpus * slot.elapsed_s)
         slot.foreign_cpus = nil
