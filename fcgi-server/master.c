@@ -116,8 +116,7 @@ on_deaths(struct master *master)
     reload_retry(master);
 }
 
-/* --- signals ------------------------------------------------------------------------------------
- */
+/* --- signals -------------------------------------------------------------------------------- */
 
 static void
 stop(struct master *master, enum stage stage)

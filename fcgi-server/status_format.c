@@ -237,8 +237,7 @@ status_write_text(FILE *out, const struct status_view *view, bool full)
     }
 }
 
-/* --- JSON ---------------------------------------------------------------------------------------
- */
+/* --- JSON -------------------------------------------------------------------------------- */
 
 static void
 write_string(FILE *out, const char *text)
