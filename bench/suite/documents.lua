@@ -11,6 +11,8 @@
 --   page holds no child), expect (what differs
 --   from the comparison's); with url also processes = {name = Lua pattern of command lines}, to be watched.
 
+local files = require("bench.suite.files")
+
 local documents = {}
 
 local SHIPPED = { "v8cgi-mod_php", "php-node-lua", "wsgi-fastcgi", "apache-nginx", "livecode" }
@@ -112,12 +114,13 @@ end
 function documents.load(name, folder)
     local own = name:find("/") or name:match("%.lua$")
     local path = own and name or folder .. "/" .. name .. ".lua"
+    if not files.kind(path) then
+        fail(name, own and "no such file" or "no such document; there are: " .. table.concat(SHIPPED, ", ")
+            .. ", or the path of a Lua file of your own")
+    end
     local chunk, reason = loadfile(path)
     if not chunk then
-        if not own then
-            fail(name, "no such document; there are: " .. table.concat(SHIPPED, ", "))
-        end
-        fail(path, reason)
+        fail("broken document", reason) -- which begins with the path and the line
     end
     local ok, document = pcall(chunk)
     if not ok then

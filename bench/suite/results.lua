@@ -78,7 +78,7 @@ function results.load(path)
     local file = path:match("%.json$") and path or path .. "/results.json"
     local text, reason = files.read(file)
     if not text then
-        return nil, ("%s: no results here (%s)"):format(path, reason)
+        return nil, ("%s: no results here (%s); bench/bench run makes some, or name another folder"):format(path, reason)
     end
     local ok, record = pcall(cjson.decode, text)
     if not ok then

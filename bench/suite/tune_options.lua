@@ -39,7 +39,7 @@ Exit codes: 0 done, 1 usage, 3 a pool could not be measured, 130/143/129 interru
 ]]
 
 local function fail(...)
-    error({ usage = string.format(...) .. "\n" .. tune_options.usage }, 0)
+    error({ usage = string.format(...) .. "\nTry 'bench/bench tune --help'." }, 0)
 end
 
 local TIME_UNITS = { us = 1e-6, ms = 1e-3, s = 1, m = 60 }
@@ -100,6 +100,13 @@ local OPTIONS = {
     ["-o"] = { "output", text_of }, ["--plain"] = { "plain", false }, ["-h"] = { "help", false }, ["--help"] = { "help", false },
 }
 
+-- What a reader wants, for the one who wrote something else.
+local WANTED = {
+    [count_list] = "at least two numbers of children, such as 1,2,4,8", [whole] = "a whole number from 1",
+    [positive] = "a number above 0", [text_of] = "a value", [tune_options.seconds] = "a time such as 500ms, 2s or 1m",
+    [tune_options.kib] = "a size such as 512M or 2G",
+}
+
 local function read_words(arguments)
     local given, options, i = {}, {}, 1
     while i <= #arguments do
@@ -118,7 +125,7 @@ local function read_words(arguments)
             i = i + 1
             local value = arguments[i] and row[2](arguments[i])
             if not value then
-                fail("%s: %s is no good", word, arguments[i] or "nothing")
+                fail("%s: %s is no good: expected %s", word, arguments[i] or "nothing", WANTED[row[2]])
             elseif row[1] == "option" then
                 options[#options + 1] = value
             else

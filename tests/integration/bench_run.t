@@ -92,7 +92,15 @@ local usage = run { "run", "-p", "hasty", folder .. "/mine.lua" }
 t.is(usage.status, 1, "an unknown profile is a usage error")
 t.like(usage.err, "quick", "and the profiles are named")
 t.like(run({ "run", "no-such-document" }).err, "php%-node%-lua", "an unknown document: the names there are")
-t.like(run({ "report", folder }).err, "no results here", "no results: said plainly")
+t.like(run({ "run", "no-such.lua" }).err, "^bench: no%-such%.lua: no such file\n", "a file that is not there, named once")
+t.like(run({ "report", folder }).err, "no results here.*bench/bench run", "no results: said plainly, with the remedy")
+t.is(run({ "run", "--help" }).status, 0, "every command knows --help")
+t.like(run({ "compare", "--help" }).out, "usage:", "and prints the usage")
+for _, words in ipairs { {}, { "sideways" }, { "list", "all" }, { "doctor", "now" }, { "compare", "one" }, { "report", "a", "b" } } do
+    local wrong_use = run(words)
+    t.ok(wrong_use.status == 1 and wrong_use.out == "" and select(2, wrong_use.err:gsub("\n", "")) == 2,
+        ("bench/bench %s: exit code 1, the reason and where the usage is"):format(table.concat(words, " ")))
+end
 
 require("bench.suite.stack").down(own)
 t.done()

@@ -44,7 +44,7 @@ t.case("mistakes on the command line", function()
         local argv = tuning.command(words)
         argv.timeout = 10
         local run = process.run(argv)
-        t.ok(run.status == 1 and run.err:find("usage:", 1, true), table.concat(words, " ") .. ": exit code 1 and the usage")
+        t.ok(run.status == 1 and run.err:find("tune %-%-help"), table.concat(words, " ") .. ": exit code 1 and where the usage is")
     end
     for word, reason in pairs { ["fcgi-server"] = "no page nowhere; it has david", ["php-fmp"] = "no stack of this name" } do
         local argv = tuning.command { word, "--page", "nowhere", "--counts", "1,2" }
