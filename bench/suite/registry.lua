@@ -121,7 +121,7 @@ function registry.up(name, options)
     elseif state == "broken" then
         registry.down(name)
     elseif state ~= "down" then
-        return nil, saved and "is up already: " .. saved.url or "is being brought up by another command"
+        return nil, saved and ("is up already: %s (scripts/stack down %s ends it)"):format(saved.url, name) or "is being brought up by another command"
     end
     if stat.mkdir(folder, 493) ~= 0 then
         return nil, "is being brought up by another command"

@@ -65,7 +65,7 @@ end
 function stack.describe(name)
     local path = name:find("/", 1, true) and name or root .. "/bench/stacks/" .. name .. ".lua"
     if not files.kind(path) then
-        return nil, "no stack of this name; scripts/stack list shows them"
+        return nil, path == name and "no such file" or "no stack of this name; scripts/stack list shows them"
     end
     local chunk, reason = loadfile(path)
     if not chunk then

@@ -89,6 +89,7 @@ t.case("port", function()
     local other = stack { "up", "nginx-static", "--port", fd.getsockname(taken).port }
     t.is(other.status, 1, "a port that is taken")
     t.like(other.err, "in use", "is named as the reason")
+    t.ok(not other.err:find("static: nginx-static", 1, true) and not other.err:find("\n\n"), "once, and no empty line", other.err)
     unistd.close(taken)
     t.is(stack({ "down", "--all" }).status, 0, "down --all")
 end)
@@ -114,6 +115,13 @@ t.case("usage", function()
     t.is(stack({ "up", "no-such-stack" }).status, 100, "an unknown stack")
     t.is(stack({ "up", NAME, "--children", "x" }).status, 100, "a count that is none")
     t.is(stack({ "sideways" }).status, 100, "an unknown command")
+    for _, words in ipairs { { "--port", "99999" }, { "--port", "0" }, { "--workers", "0" }, { "--engine", "steam" } } do
+        t.is(stack({ "up", NAME, unpack(words) }).status, 100, table.concat(words, " ") .. ": refused before anything starts")
+    end
+    t.like(stack({ "up", "./no-such.lua" }).err, "no such file", "a file that is not there")
+    t.like(stack({ "status" }).out, "no stack is up", "nothing is up: said")
+    t.like(stack({ "down", "--all" }).out, "no stack is up", "nothing to end: said")
+    t.like(stack({ "down", NAME }).err, "is not up", "an error goes to standard error")
 end)
 
 t.case("description of one's own", function()
