@@ -47,17 +47,34 @@ function page.livecode()
         .. os.date("!%Y-%m-%d") .. "</p>"
 end
 
+-- No address, and by name: every worker of every run prints the same page.
+local function shown(value)
+    local kind = type(value)
+    return (kind == "string" or kind == "number" or kind == "boolean") and tostring(value) or kind
+end
+
+local function sorted_names(value)
+    local names = {}
+    for key in pairs(value) do
+        names[#names + 1] = key
+    end
+    table.sort(names, function(a, b)
+        return tostring(a) < tostring(b)
+    end)
+    return names
+end
+
 local function show(lines, name, value, depth, seen)
-    local line = ("  "):rep(depth) .. tostring(name)
+    local line = ("  "):rep(depth) .. shown(name)
     if type(value) ~= "table" then
-        lines[#lines + 1] = line .. " = " .. tostring(value)
+        lines[#lines + 1] = line .. " = " .. shown(value)
     elseif seen[value] then
         lines[#lines + 1] = line .. " = (seen)"
     else
         seen[value] = true
         lines[#lines + 1] = line
-        for key, item in pairs(value) do
-            show(lines, key, item, depth + 1, seen)
+        for _, key in ipairs(sorted_names(value)) do
+            show(lines, key, value[key], depth + 1, seen)
         end
     end
 end
