@@ -28,10 +28,15 @@ try_rate(struct search *s, struct result *result, const struct options *o, struc
     s->step[i].p99_ns = histogram_quantile(&result->tally.span[SPAN_RESPONSE], 0.99);
     s->step[i].failed = f.failed;
     s->step[i].held = enough && clean && !result->interrupted && slo_holds(slo, result);
+    /* Whatever the answers were, lower rates bring still fewer. */
+    double needed = slo_answers_needed(slo);
+    bool few = !s->step[i].held && (double)f.done < needed && !result->interrupted;
+    s->needs_s = few ? needed / rate : 0;
     if (!o->quiet)
         fprintf(stderr, "%10.1f/s  sent %.1f/s  p99 %.3f ms  %llu failed  %s\n", rate,
                 f.started_per_s, (double)s->step[i].p99_ns / 1e6, (unsigned long long)f.failed,
                 s->step[i].held ? "holds"
+                : few           ? "too few answers for the percentile"
                 : enough        ? "does not hold"
                                 : "cannot be sent");
     return 0;
@@ -71,7 +76,7 @@ find_max(struct search *s, struct result *result, const struct options *o, struc
                 (unsigned long long)o->connections);
     if (capacity == 0 || result->interrupted)
         return 0;
-    while (!result->interrupted && (rate = search_next(s, capacity)) > 0) {
+    while (!result->interrupted && s->needs_s == 0 && (rate = search_next(s, capacity)) > 0) {
         if (try_rate(s, result, o, target, slo, rate, message, size) == -1)
             return -1;
     }

@@ -105,5 +105,5 @@ histogram_quantile(const struct histogram *h, double quantile)
 int
 histogram_knows(const struct histogram *h, double quantile)
 {
-    return (double)histogram_count(h) * (1 - quantile) >= 10 - 1e-6;
+    return (double)histogram_count(h) * (1 - quantile) >= HISTOGRAM_BEYOND - 1e-6;
 }

@@ -97,6 +97,8 @@ double histogram_stdev(const struct histogram *h);
  * its upper end, at most the exact maximum. 0 when empty. */
 uint64_t histogram_quantile(const struct histogram *h, double quantile);
 
+#define HISTOGRAM_BEYOND 10 /* values that must lie above a quantile */
+
 /* Are there enough values for <quantile> to mean something? Ten values must
  * lie above it (1,000 values for p99): with fewer, one straggler moves it. */
 int histogram_knows(const struct histogram *h, double quantile);

@@ -135,6 +135,20 @@ status_set_has(const struct status_set *set, unsigned status)
     return false;
 }
 
+/* What a value has to be, for those who wrote something else. */
+static const char *const hints[] = {
+    [FLAG] = "",
+    [COUNT] = " above 0, such as 500, 10k or 1M",
+    [TIME] = ", such as 500ms, 10s or 2m",
+    [PERIOD] = " above 0, such as 500ms, 10s or 2m",
+    [RATE] = " above 0, such as 0.5, 200 or 2k",
+    [LENGTH] = ", such as 0, 500 or 10k",
+    [TEXT] = "",
+    [LIST] = "",
+    [STATUS] = ", such as 200 or 200,3xx,404 (eight at most)",
+    [HEADING] = "",
+};
+
 static int
 store(struct options *o, const struct option_row *row, char *text)
 {
@@ -211,6 +225,10 @@ check(struct options *o)
         return "--max-header: expected 64 bytes to 1 GiB";
     if (o->rate_per_s > 0 && o->think_ns > 0)
         return "--think belongs to the closed loop; an open loop (-R) has a rate instead";
+    if (o->find_max != NULL && o->rate_per_s > 0)
+        return "--find-max searches the rate: leave -R out";
+    if (o->find_max != NULL && o->slo != NULL)
+        return "--find-max has the objectives itself: leave --slo out";
     if (o->find_max != NULL && o->requests > 0)
         return "--find-max measures each rate for a time: give -d, not -n";
     for (size_t i = 0; i < o->headers.count; i++) {
@@ -283,10 +301,9 @@ options_parse(struct options *o, int argc, char **argv, char *message, size_t si
             return -1;
         }
         if (store(o, row, optarg) == -1) {
-            bool above_0 = row->kind == COUNT || row->kind == PERIOD || row->kind == RATE;
             snprintf(message, size, "'%s' is no good for %s%s: expected %s%s", optarg,
                      row->name ? "--" : "-", row->name ? row->name : (char[]){row->letter, 0},
-                     row->argument, above_0 ? " above 0" : "");
+                     row->argument, hints[row->kind]);
             return -1;
         }
     }

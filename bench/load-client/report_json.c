@@ -153,7 +153,8 @@ objectives(struct bytes *out, const struct report *r)
     bytes_print(out, "],\n");
     if (r->search == NULL)
         return;
-    bytes_print(out, "\"find_max\":{\"rate_per_s\":%.3f,\"steps\":[", r->search->rate_per_s);
+    bytes_print(out, "\"find_max\":{\"rate_per_s\":%.3f,\"needs_s\":%.3f,\"steps\":[",
+                r->search->rate_per_s, r->search->needs_s);
     for (size_t i = 0; i < r->search->count; i++)
         bytes_print(out,
                     "%s{\"rate_per_s\":%.3f,\"started_per_s\":%.3f,\"p99_us\":%.3f,"

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* report_text.c - the result for people. */
+#include "clock.h"
 #include "report.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -107,6 +109,16 @@ failures(struct bytes *out, const struct result *r)
     }
 }
 
+/* Requests that an open loop had to send: the first at once, at low rates the only one. */
+static double
+due(const struct result *r)
+{
+    double limit_s = (double)r->plan.duration_ns / NS_PER_S;
+    double span_s = limit_s > 0 ? fmin(r->elapsed_s, limit_s) : r->elapsed_s;
+    double n = fmax(1, ceil(r->plan.rate_per_s * span_s - 1e-6));
+    return r->plan.requests > 0 ? fmin(n, (double)r->plan.requests) : n;
+}
+
 static void
 requests(struct bytes *out, const struct report *r, const struct figures *f)
 {
@@ -117,9 +129,9 @@ requests(struct bytes *out, const struct report *r, const struct figures *f)
     failures(out, r->result);
     bytes_print(out, "  rate        %.1f ok/s over %.3f s", f->ok_per_s, f->elapsed_s);
     if (r->result->plan.rate_per_s > 0)
-        bytes_print(out, "; %.1f of %.1f/s sent (%.1f %%)", f->started_per_s,
-                    r->result->plan.rate_per_s,
-                    100 * ratio(f->started_per_s, r->result->plan.rate_per_s));
+        bytes_print(out, "; %llu of %.0f due at %.10g/s sent (%.1f %%)",
+                    (unsigned long long)f->started, due(r->result), r->result->plan.rate_per_s,
+                    100 * ratio((double)f->started, due(r->result)));
     bytes_print(out, "\n  received    %.2f MB, %.2f MB of bodies, %.2f MB/s\n",
                 (double)counter_get(&t->received_bytes) / 1e6,
                 (double)counter_get(&t->body_bytes) / 1e6,
@@ -127,12 +139,17 @@ requests(struct bytes *out, const struct report *r, const struct figures *f)
     bytes_print(out, "  connections %llu opened, at most %llu together, %.1f busy on average\n",
                 (unsigned long long)f->opened, (unsigned long long)r->result->peak_open,
                 ratio((double)counter_get(&t->busy_ns) / 1e9, f->elapsed_s));
-    bytes_print(out, "  statuses   ");
+    bool any = false;
     for (int i = 1; i < 6; i++) {
-        if (counter_get(&t->status[i]) > 0)
-            bytes_print(out, " %dxx %llu", i, (unsigned long long)counter_get(&t->status[i]));
+        if (counter_get(&t->status[i]) == 0)
+            continue;
+        bytes_print(out, "%s %dxx %llu", any ? "" : "  statuses   ", i,
+                    (unsigned long long)counter_get(&t->status[i]));
+        any = true;
     }
-    bytes_print(out, "\n  client      %.3f s CPU (%.2f us per request), busiest thread %.0f %%\n",
+    if (any)
+        bytes_print(out, "\n");
+    bytes_print(out, "  client      %.3f s CPU (%.2f us per request), busiest thread %.0f %%\n",
                 r->result->cpu_s, f->cpu_us_per_request, r->result->busiest_thread * 100);
 }
 
@@ -167,9 +184,17 @@ objectives(struct bytes *out, const struct report *r)
                               : "unknown",
                     value);
     }
-    if (r->search != NULL)
+    const struct search *s = r->search;
+    if (s != NULL && s->rate_per_s > 0)
         bytes_print(out, "  find-max    %.1f/s is the highest rate that held, in %zu steps\n",
-                    r->search->rate_per_s, r->search->count);
+                    s->rate_per_s, s->count);
+    else if (s != NULL && s->needs_s > 0)
+        bytes_print(out,
+                    "  find-max    no rate held before there were too few answers to judge by: "
+                    "give -d %.0fs or more\n",
+                    ceil(s->needs_s));
+    else if (s != NULL)
+        bytes_print(out, "  find-max    no rate held, in %zu steps\n", s->count);
 }
 
 void

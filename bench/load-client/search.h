@@ -13,6 +13,8 @@ enum { SEARCH_STEPS = 24 };
 
 struct search {
     double rate_per_s; /* the highest that held and was confirmed; 0: none */
+    double needs_s;    /* so long each step would have to take for its percentiles to mean
+                          something; the search ended there. 0: it did not */
     size_t count;
     struct {
         double rate_per_s;

@@ -109,6 +109,17 @@ slo_parse(struct slo *slo, const char *text, char *message, size_t size)
     return 0;
 }
 
+double
+slo_answers_needed(const struct slo *slo)
+{
+    double most = 0;
+    for (size_t i = 0; i < slo->count; i++) {
+        if (slo->term[i].what == SLO_QUANTILE)
+            most = fmax(most, HISTOGRAM_BEYOND / (1 - slo->term[i].quantile));
+    }
+    return most;
+}
+
 struct slo_outcome
 slo_check(const struct slo_term *t, const struct result *r)
 {

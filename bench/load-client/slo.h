@@ -43,6 +43,9 @@ struct slo_outcome slo_check(const struct slo_term *term, const struct result *r
 /* Do all terms hold? True for no terms. */
 bool slo_holds(const struct slo *slo, const struct result *r);
 
+/* The answers that <slo> needs before all its percentiles mean something; 0: any number. */
+double slo_answers_needed(const struct slo *slo);
+
 /* Does a term speak of failed requests? Then their number is judged by it alone. */
 bool slo_allows_failures(const struct slo *slo);
 

@@ -298,7 +298,15 @@ target_init(struct target *t, const struct options *o, char *message, size_t siz
 {
     *t = (struct target){.header_limit = (uint32_t)o->header_limit};
     struct bytes body = {0};
-    if (url_parse(&t->url, o->url, message, size) == -1 || resolve(t, message, size) == -1)
+    if (url_parse(&t->url, o->url, message, size) == -1)
+        return -1;
+    if (!t->url.fcgi && (o->script_filename != NULL || o->params.count > 0)) {
+        snprintf(message, size,
+                 "%s is for FastCGI: give a URL with fcgi:// or fcgi+unix:, or -H for a header",
+                 o->script_filename ? "--script-filename" : "--param");
+        return -1;
+    }
+    if (resolve(t, message, size) == -1)
         return -1;
     t->protocol = &protocols[t->url.fcgi];
     if (o->body_file != NULL && bytes_read_file(&body, o->body_file) == -1) {

@@ -88,6 +88,31 @@ t.case("objectives", function()
     report, result = load.run { "--find-max", "failed<1,max<9s", "-d", "200ms", "-c", 4, "-k", server.url, timeout = 50 }
     t.ok(report.find_max and report.find_max.rate_per_s > 0 and #report.find_max.steps > 1, "the search finds a rate",
         load.summary(report, result))
+    report, result = load.run { "--find-max", "p99<9s", "-d", "20ms", "-c", 1, "-k", server.url, timeout = 50 }
+    t.ok(result.status == 3 and #report.find_max.steps == 1 and report.find_max.needs_s > 0.02,
+        "it ends where the answers are too few, and says for how long to measure", load.summary(report, result))
+end)
+
+t.case("a rate below one a second", function()
+    local result = process.run { load.program, "-q", "-R", "0.001", "-n", 1, server.url }
+    t.like(result.out, "1 of 1 due at 0%.001/s sent %(100%.0 %%%)", "what was due was sent")
+end)
+
+t.case("options that do not go together", function()
+    for words, reason in pairs {
+        ["--find-max p99<1s -R 5"] = "leave %-R out", ["--find-max p99<1s --slo p99<1s"] = "leave %-%-slo out",
+        ["--param A=B"] = "fcgi://", ["--script-filename /x"] = "fcgi://", ["-d soon"] = "500ms", ["--expect-status fine"] = "200,3xx",
+    } do
+        local argv = { load.program, "-q" }
+        for word in words:gmatch("%S+") do
+            argv[#argv + 1] = word
+        end
+        argv[#argv + 1] = server.url
+        local result = process.run(argv)
+        t.ok(result.status == 1 and result.err:find(reason), words .. ": refused with the remedy", result.err)
+    end
+    local refused = process.run { load.program, "-q", "http://127.0.0.1:" .. t.free_port() .. "/" }
+    t.ok(not refused.out:find("statuses", 1, true), "no answer: no line of statuses")
 end)
 
 t.case("merging", function()
