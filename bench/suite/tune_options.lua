@@ -207,6 +207,8 @@ function tune_options.parse(arguments, root)
         fail("a pool by name or a --command, not both")
     elseif given.config_file and not given.command then
         fail("--config-file belongs to --command")
+    elseif given.script_filename and not (given.url or ""):find("^fcgi") then
+        fail("--script belongs to --command with a --url of fcgi://... or fcgi+unix:...")
     end
     local client = files.absolute(os.getenv("BUILD") or root .. "/build") .. "/load-client"
     if not unistd.access(client, "x") then
