@@ -374,10 +374,22 @@ event_on_peer(struct event_engine *engine, struct connection *connection, bool g
  * in it, at a rate far above that of serving, ends it at once. (The idea is that of
  * CoDel, RFC 8289.) */
 static bool
-waited_too_long(const struct event_engine *engine)
+waited_too_long(struct event_engine *engine)
 {
     uint64_t deadline_ms = engine->config->queue_deadline_ms;
-    return deadline_ms > 0 && engine->now_ns - engine->queue_empty_ns > (int64_t)deadline_ms * MS;
+    struct pollfd queues[] = {{.fd = engine->context->listen_fd, .events = POLLIN},
+                              {.fd = engine->context->handover_fd[0], .events = POLLIN}};
+
+    if (deadline_ms == 0 ||
+        engine->now_ns - engine->queue_empty_ns <= (int64_t)deadline_ms * MS) {
+        return false;
+    }
+    /* The last of a queue, or one that came just after it was gone. */
+    if (poll(queues, 2, 0) == 0) {
+        engine->queue_empty_ns = engine->now_ns;
+        return false;
+    }
+    return true;
 }
 
 /* A whole request: runs it, unless there is a reason not to. */

@@ -51,13 +51,13 @@ end
 -- A kept connection that had been idle for most of keep_timeout sends its request while
 -- the child is full: what counts from then on is how long the request waits.
 local server = t.server.start {
-    engine = "event", launch = "direct", arguments = { "--requests-max", "1", "--keep-timeout", "2s" },
+    engine = "event", launch = "direct", arguments = { "--requests-max", "1", "--keep-timeout", "4s" },
 }
 local kept, other = t.fcgi.connect(server.address), t.fcgi.connect(server.address)
 kept:send(t.fcgi.request { path = "/echo", keep = true })
 t.is(kept:answer(1, 5).status, 200, "a kept connection")
-process.pause(1.4)
-other:send(t.fcgi.request { path = "/lua/sleep?ms=1200" })
+process.pause(2.8)
+other:send(t.fcgi.request { path = "/lua/sleep?ms=2000" })
 process.pause(0.1)
 kept:send(t.fcgi.request { path = "/echo", keep = true })
 t.is(kept:answer(1, 5).status, 200, "is not closed as idle while its request waits for room")
