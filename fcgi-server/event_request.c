@@ -380,8 +380,7 @@ waited_too_long(struct event_engine *engine)
     struct pollfd queues[] = {{.fd = engine->context->listen_fd, .events = POLLIN},
                               {.fd = engine->context->handover_fd[0], .events = POLLIN}};
 
-    if (deadline_ms == 0 ||
-        engine->now_ns - engine->queue_empty_ns <= (int64_t)deadline_ms * MS) {
+    if (deadline_ms == 0 || engine->now_ns - engine->queue_empty_ns <= (int64_t)deadline_ms * MS) {
         return false;
     }
     /* The last of a queue, or one that came just after it was gone. */
