@@ -274,12 +274,15 @@ child_live(const struct heritage *heritage)
 }
 
 int
-child_probe(const struct config *config, char *error, size_t error_size)
+child_probe(const struct config *config, pid_t parent, char *error, size_t error_size)
 {
     struct config_error reason;
     if (privileges_drop(config, &reason) == -1) {
         snprintf(error, error_size, "%s", reason.text);
         return -1;
     }
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* an init() that hangs must not outlive us */
+    if (getppid() != parent)
+        return -1;
     return load_handlers(config, error, error_size) != NULL ? 0 : -1;
 }

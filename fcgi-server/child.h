@@ -16,6 +16,7 @@
 #define CHILD_H
 
 #include <stddef.h>
+#include <sys/types.h>
 
 struct config;
 struct heritage;
@@ -25,7 +26,7 @@ struct heritage;
 int child_live(const struct heritage *heritage);
 
 /* Does what a child does before it serves, in a process made for that: privileges,
- * then all handlers. Returns 0, or -1 with a reason. */
-int child_probe(const struct config *config, char *error, size_t error_size);
+ * then all handlers. Ends with its <parent>. Returns 0, or -1 with a reason. */
+int child_probe(const struct config *config, pid_t parent, char *error, size_t error_size);
 
 #endif

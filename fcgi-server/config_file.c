@@ -20,6 +20,9 @@
 /* Steps of the interpreter that a configuration may take: a second or so. */
 #define STEPS_MAX 100000000
 
+/* Bytes that it may hold. */
+#define MEMORY_MAX ((size_t)64 << 20)
+
 static struct config *
 config_of(lua_State *lua)
 {
@@ -196,6 +199,25 @@ load(lua_State *lua, const char *path)
     return result;
 }
 
+/* LuaJIT's own allocator, and what it has given. */
+struct memory {
+    lua_Alloc allocate;
+    void *data;
+    size_t used;
+};
+
+static void *
+allocate(void *data, void *block, size_t old_size, size_t new_size)
+{
+    struct memory *memory = data;
+    if (new_size > old_size && memory->used + (new_size - old_size) > MEMORY_MAX)
+        return NULL;
+    void *result = memory->allocate(memory->data, block, old_size, new_size);
+    if (result != NULL || new_size == 0)
+        memory->used += new_size - old_size;
+    return result;
+}
+
 struct reading {
     struct config *config;
     const char *path;
@@ -224,6 +246,9 @@ config_file_read(struct config *config, const char *path, struct config_error *e
         snprintf(error->text, sizeof error->text, "%s: no memory for a Lua state", path);
         return -1;
     }
+    struct memory memory = {.used = (size_t)lua_gc(lua, LUA_GCCOUNT, 0) * 1024};
+    memory.allocate = lua_getallocf(lua, &memory.data);
+    lua_setallocf(lua, allocate, &memory);
     int result = lua_cpcall(lua, run, &reading);
     if (result != 0) {
         const char *reason = lua_tostring(lua, -1);

@@ -66,22 +66,36 @@ answer(const struct config *config, int *status)
 }
 
 static int
+open_logs(const struct config *config)
+{
+    char error[600];
+    if (log_open(config->log, config->log_level) == -1) {
+        snprintf(error, sizeof error, "cannot open the log %s: %s", config->log, strerror(errno));
+        return fail(EXIT_SYSTEM, error);
+    }
+    if (access_log_open(config, error, sizeof error) == -1)
+        return fail(EXIT_SYSTEM, error);
+    return EXIT_GOOD;
+}
+
+static int
 test(const struct config *config)
 {
     struct config_error error;
     struct listener listener;
+    int status;
     if (succession_is_check() && config->children == 0)
         return fail(EXIT_USAGE, "children = 0 (no master) cannot be reached by a reload: restart");
-    int status = try_handlers(config);
-    if (status != EXIT_GOOD)
+    if ((status = open_logs(config)) != EXIT_GOOD || (status = try_handlers(config)) != EXIT_GOOD)
         return status;
     if (succession_is_check() && !succession_listens_already(config)) {
         if (listener_open(&listener, config, &error) == -1)
             return fail(EXIT_USAGE, error.text);
         listener_close(&listener);
     }
-    if (!succession_is_check())
-        puts("fcgi-server: the configuration is good");
+    if (succession_is_check())
+        return SUCCESSION_FIT;
+    puts("fcgi-server: the configuration is good");
     return EXIT_GOOD;
 }
 
@@ -118,19 +132,6 @@ close_inherited(const struct config *config)
     return descriptors_close_others((int[]){config->ready_fd, listening}, 2);
 }
 
-static int
-open_logs(const struct config *config)
-{
-    char error[600];
-    if (log_open(config->log, config->log_level) == -1) {
-        snprintf(error, sizeof error, "cannot open the log %s: %s", config->log, strerror(errno));
-        return fail(EXIT_SYSTEM, error);
-    }
-    if (access_log_open(config, error, sizeof error) == -1)
-        return fail(EXIT_SYSTEM, error);
-    return EXIT_GOOD;
-}
-
 /* The socket that a former image of this process has open, if its address is
  * still wanted; else a new one. */
 static int
@@ -162,6 +163,7 @@ main(int argc, char **argv)
     if (descriptors_secure() == -1)
         return EXIT_SYSTEM;
     struct succession *left = succession_read();
+    signals_let_end(left == NULL);
     if (config_load(&config, argc, argv, &error) == -1)
         return fail(EXIT_USAGE, error.text);
     if (answer(&config, &status))
@@ -173,15 +175,17 @@ main(int argc, char **argv)
         return test(&config);
     if (left == NULL && close_inherited(&config) == -1)
         return fail(EXIT_SYSTEM, strerror(errno));
-    if ((status = open_logs(&config)) != EXIT_GOOD ||
-        (status = open_listener(&listener, &config, left)) != EXIT_GOOD)
+    /* What was good for the check has gone since: serving matters more than logs. */
+    if ((status = open_logs(&config)) != EXIT_GOOD && left == NULL)
+        return status;
+    if (config.children > 0)
+        privileges_raise_files();
+    if (config.children > 0 && left == NULL && (status = try_handlers(&config)) != EXIT_GOOD)
+        return status;
+    signals_let_end(false);
+    if ((status = open_listener(&listener, &config, left)) != EXIT_GOOD)
         return status;
     if (config.children == 0)
         return serve_alone(&config, &listener);
-    privileges_raise_files();
-    if (left == NULL && (status = try_handlers(&config)) != EXIT_GOOD) {
-        listener_close(&listener);
-        return status;
-    }
     return master_run(&config, &listener, left, argv);
 }

@@ -77,10 +77,11 @@ report_death(struct master *master, const struct child *child, int status)
     char how[64];
     int64_t now_ms = clock_ms();
     uint64_t requests = child->slot != NULL ? atomic_load(&child->slot->requests) : 0;
-    bool orderly = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    /* Status 0 without any work is none of ours: a handler's exit(). */
+    bool orderly = WIFEXITED(status) && WEXITSTATUS(status) == 0 && requests > 0;
     bool told = child->life >= LIFE_RETIRING;
     process_describe(status, how, sizeof how);
-    if (orderly || (told && child->life >= LIFE_STOPPING))
+    if (orderly || (told && (status == 0 || child->life >= LIFE_STOPPING)))
         log_info("child %d %s after %.3f s, %llu requests", (int)child->pid, how,
                  (double)(now_ms - child->started_ms) / 1000, (unsigned long long)requests);
     else
@@ -340,7 +341,7 @@ on_time(struct master *master)
         sizing_adjust(master, false);
     }
     const int64_t dates[] = {master->tick_ms, master->rearm_ms, master->respawn.not_before_ms,
-                             control_deadline_ms(&master->control)};
+                             control_deadline_ms(&master->control), reload_ladder(master, now_ms)};
     for (size_t i = 0; i < sizeof dates / sizeof *dates; i++) {
         if (dates[i] != 0 && dates[i] < next_ms)
             next_ms = dates[i];

@@ -36,6 +36,7 @@ enum stage {
 struct master_check {
     pid_t pid;            /* 0: none runs */
     struct output output; /* what it says */
+    int64_t deadline_ms;  /* when it is killed; 0: never */
     int config_fd;        /* the configuration file as it is checked */
     bool upgrade;         /* with the binary that is on disk now */
     bool again;           /* another reload was asked for meanwhile */

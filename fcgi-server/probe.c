@@ -6,13 +6,19 @@
 #include "process.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* Exit status of a process that has loaded all handlers: not 0, with which a handler
+ * may end it. */
+#define ALL_LOADED 72
+
 struct probe {
     const struct config *config;
+    pid_t parent;
     int result_fd;
 };
 
@@ -21,8 +27,8 @@ run(void *argument)
 {
     struct probe *probe = argument;
     char error[1024] = "";
-    if (child_probe(probe->config, error, sizeof error) == 0)
-        return 0;
+    if (child_probe(probe->config, probe->parent, error, sizeof error) == 0)
+        return ALL_LOADED;
     return write(probe->result_fd, error, strlen(error)) == -1 ? 2 : 1;
 }
 
@@ -34,7 +40,7 @@ try_all(const struct config *config, char *error, size_t error_size)
     int ends[2];
     if (descriptors_pipe(ends, 3) == -1)
         return -1;
-    struct probe probe = {config, ends[1]};
+    struct probe probe = {config, getpid(), ends[1]};
     pid_t pid = process_start(run, &probe);
     int reason = errno;
     close(ends[1]);
@@ -44,6 +50,12 @@ try_all(const struct config *config, char *error, size_t error_size)
     close(ends[0]);
     errno = reason;
     return status;
+}
+
+static bool
+went_well(int status)
+{
+    return WIFEXITED(status) && WEXITSTATUS(status) == ALL_LOADED;
 }
 
 /* The process died before it could say anything: one handler at a time tells which. */
@@ -57,7 +69,7 @@ find_killer(const struct config *config)
     for (uint32_t i = 0; i < config->route_count; i++) {
         one.routes[0] = config->routes[i];
         int status = try_all(&one, ignored, sizeof ignored);
-        if (status != 0 && ignored[0] == '\0')
+        if (!went_well(status) && ignored[0] == '\0')
             return &config->routes[i];
     }
     return NULL;
@@ -68,7 +80,7 @@ probe_handlers(const struct config *config, char *error, size_t error_size)
 {
     char how[64];
     int status = try_all(config, error, error_size);
-    if (status == 0)
+    if (went_well(status))
         return PROBE_GOOD;
     if (status == -1) {
         snprintf(error, error_size, "cannot try the handlers: %s", strerror(errno));

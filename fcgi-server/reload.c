@@ -17,6 +17,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* How long a check may take: handlers may have much to read at their start. */
+#define CHECK_TIME_MS 60000
+
 static const char *
 program(bool upgrade)
 {
@@ -69,6 +72,7 @@ reload_begin(struct master *master, bool upgrade)
         return;
     }
     check->output.fd = output[0];
+    check->deadline_ms = clock_ms() + CHECK_TIME_MS;
     struct epoll_event event = {.events = EPOLLIN, .data.u64 = EVENT_CHECK};
     epoll_ctl(master->epoll_fd, EPOLL_CTL_ADD, output[0], &event);
     notify_systemd("RELOADING=1\nMONOTONIC_USEC=%lld", (long long)(clock_ns() / 1000));
@@ -102,16 +106,34 @@ reload_ended(struct master *master, pid_t pid, int status)
         return;
     output_close(&check->output, check->pid, 1);
     check->pid = 0;
-    if (master->stage == STAGE_RUNNING && WIFEXITED(status) && WEXITSTATUS(status) == 0) {
+    if (master->stage == STAGE_RUNNING && WIFEXITED(status) &&
+        WEXITSTATUS(status) == SUCCESSION_FIT) {
         become_successor(master);
     } else if (master->stage == STAGE_RUNNING) {
+        bool other = WIFEXITED(status) && WEXITSTATUS(status) == 0;
         process_describe(status, how, sizeof how);
-        log_error("reload refused: the check %s, see above; going on with the old configuration",
-                  how);
+        log_error("reload refused: the check %s, %s; going on with the old configuration", how,
+                  other ? "as no fcgi-server of this version does" : "see above");
         notify_systemd("READY=1\nSTATUS=reload refused, see the log");
     }
     drop_config(master);
     reload_retry(master);
+}
+
+int64_t
+reload_ladder(struct master *master, int64_t now_ms)
+{
+    struct master_check *check = &master->check;
+    if (check->pid == 0 || check->deadline_ms == 0)
+        return 0;
+    if (now_ms < check->deadline_ms)
+        return check->deadline_ms;
+    log_error("the check has not ended in %d s: killed; a handler's init() or the configuration "
+              "file hangs",
+              CHECK_TIME_MS / 1000);
+    kill(check->pid, SIGKILL);
+    check->deadline_ms = 0;
+    return 0;
 }
 
 void

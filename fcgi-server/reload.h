@@ -9,6 +9,7 @@
 #define RELOAD_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 struct master;
@@ -25,6 +26,9 @@ void reload_ended(struct master *master, pid_t pid, int status);
 
 /* A reload that was asked for at a bad moment begins now if it can. */
 void reload_retry(struct master *master);
+
+/* Kills a check that has run for too long. Returns when to look again; 0: no need. */
+int64_t reload_ladder(struct master *master, int64_t now_ms);
 
 /* Ends a check that runs: the server stops. */
 void reload_abandon(struct master *master);

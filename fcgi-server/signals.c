@@ -44,6 +44,17 @@ signals_reset(void)
 }
 
 void
+signals_let_end(bool let)
+{
+    sigset_t ends;
+    sigemptyset(&ends);
+    sigaddset(&ends, SIGTERM);
+    sigaddset(&ends, SIGINT);
+    sigaddset(&ends, SIGQUIT);
+    sigprocmask(let ? SIG_UNBLOCK : SIG_BLOCK, &ends, NULL);
+}
+
+void
 signals_restore(void)
 {
     signal(SIGPIPE, SIG_DFL);

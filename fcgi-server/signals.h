@@ -7,12 +7,17 @@
 #ifndef SIGNALS_H
 #define SIGNALS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Sets what is ignored to its default, but SIGPIPE (ignored), blocks the signals
  * that the server understands and no others. For the start of a process; children
  * inherit it. */
 void signals_reset(void);
+
+/* While code runs that may take for ever (the configuration, the handlers' start), and
+ * there is nothing yet to put in order: TERM, INT and QUIT end the process. */
+void signals_let_end(bool let);
 
 /* Before another program is run: everything as a program expects it. */
 void signals_restore(void);

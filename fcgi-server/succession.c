@@ -16,7 +16,7 @@
 #define STATE_VARIABLE  "FCGI_SERVER_STATE"
 #define CHECK_VARIABLE  "FCGI_SERVER_CHECK"
 #define CONFIG_VARIABLE "FCGI_SERVER_CONFIG"
-#define HEADING         "fcgi-server state 1"
+#define HEADING         "fcgi-server state 2"
 
 static const char *
 wish(const struct config *config)
@@ -58,8 +58,9 @@ write_state(FILE *file, const struct config *config, const struct listener *list
             const struct children *children)
 {
     const struct channels *channels = &children->channels;
-    fprintf(file, "%s\n%s\n%s\n", HEADING, wish(config),
-            config->pid_file != NULL ? config->pid_file : "");
+    /* Names may hold anything but a NUL. */
+    fprintf(file, "%s%c%s%c%s%c", HEADING, '\0', wish(config), '\0',
+            config->pid_file != NULL ? config->pid_file : "", '\0');
     fprintf(file, "%d %d %d %d %d %d %d %u\n", listener->fd, listener->created,
             channels->handover[0], channels->handover[1], channels->notice[0], channels->notice[1],
             children->board->fd, children->generation);
@@ -112,25 +113,25 @@ succession_exec(const char *path, char **argv, const struct config *config,
     return -1;
 }
 
-static bool
-read_line(FILE *file, char *line, size_t size)
+/* The text before the next NUL; NULL if there is none. It lives as long as the
+ * process. */
+static char *
+read_text(FILE *file)
 {
-    if (fgets(line, (int)size, file) == NULL)
-        return false;
-    line[strcspn(line, "\n")] = '\0';
-    return true;
+    char *text = NULL;
+    size_t size = 0;
+    return getdelim(&text, &size, '\0', file) == -1 ? NULL : text;
 }
 
 static bool
 read_state(FILE *file, struct succession *left)
 {
-    char line[160];
     struct succession_child child;
     long long started;
     int created;
-    if (!read_line(file, line, sizeof line) || strcmp(line, HEADING) != 0 ||
-        !read_line(file, left->listen, sizeof left->listen) ||
-        !read_line(file, left->pid_file, sizeof left->pid_file) ||
+    const char *heading = read_text(file);
+    if (heading == NULL || strcmp(heading, HEADING) != 0 ||
+        (left->listen = read_text(file)) == NULL || (left->pid_file = read_text(file)) == NULL ||
         fscanf(file, "%d %d %d %d %d %d %d %u", &left->listen_fd, &created,
                &left->channels.handover[0], &left->channels.handover[1], &left->channels.notice[0],
                &left->channels.notice[1], &left->board_fd, &left->generation) != 8)

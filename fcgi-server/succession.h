@@ -16,6 +16,11 @@
 
 struct config;
 
+/* Exit status of a check that went well. Not 0: a program that takes our place must
+ * know what it was asked, and this form of the state; /bin/true does not. Another
+ * form gets another number. */
+#define SUCCESSION_FIT 71
+
 struct succession_child {
     int32_t pid;
     uint32_t generation;
@@ -26,9 +31,9 @@ struct succession_child {
 
 struct succession {
     int listen_fd;
-    bool created;       /* the socket file is ours */
-    char listen[160];   /* as configured: to see whether it has changed */
-    char pid_file[256]; /* to remove it if the new one is elsewhere; "" if none */
+    bool created;   /* the socket file is ours */
+    char *listen;   /* as configured: to see whether it has changed */
+    char *pid_file; /* to remove it if the new one is elsewhere; "" if none */
     struct channels channels;
     int board_fd;
     uint32_t generation;
