@@ -232,6 +232,16 @@ children_count(const struct children *children)
     return count;
 }
 
+uint32_t
+children_old(const struct children *children)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < children->capacity; i++)
+        count += children->table[i].life != LIFE_NONE &&
+                 children->table[i].generation != children->generation;
+    return count;
+}
+
 bool
 children_current(const struct children *children, const struct child *child)
 {

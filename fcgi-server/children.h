@@ -71,6 +71,9 @@ struct child *children_start(struct children *children);
 struct child *children_adopt(struct children *children, pid_t pid, uint32_t generation,
                              int output_fd, uint32_t slot, int64_t started_ms);
 
+/* How many belong to former configurations. */
+uint32_t children_old(const struct children *children);
+
 /* Tells <child> to end in the manner of <life>; a state further right stays. */
 void children_order(struct children *children, struct child *child, enum life life);
 

@@ -424,8 +424,13 @@ adopt_children(struct master *master, const struct succession *left)
     for (uint32_t i = 0; i < left->child_count; i++) {
         const struct succession_child *child = &left->child[i];
         uint32_t slot = master->board.fd == left->board_fd ? child->slot : UINT32_MAX;
-        children_adopt(children, child->pid, child->generation, child->output_fd, slot,
-                       child->started_ms);
+        struct child *adopted = children_adopt(children, child->pid, child->generation,
+                                               child->output_fd, slot, child->started_ms);
+        /* The time that one got to end goes on. */
+        if (adopted != NULL && child->life >= LIFE_RETIRING && child->life <= LIFE_KILLED) {
+            adopted->life = (enum life)child->life;
+            adopted->deadline_ms = child->deadline_ms;
+        }
     }
     if (left->pid_file[0] != '\0' &&
         (master->config->pid_file == NULL || strcmp(left->pid_file, master->config->pid_file) != 0))

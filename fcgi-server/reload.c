@@ -20,6 +20,10 @@
 /* How long a check may take: handlers may have much to read at their start. */
 #define CHECK_TIME_MS 60000
 
+/* Children of former configurations beside which a reload may begin; they and the
+ * present ones must leave places for new ones (master.c, PLACES_EXTRA). */
+#define OLD_MAX 16
+
 static const char *
 program(bool upgrade)
 {
@@ -35,12 +39,14 @@ drop_config(struct master *master)
 }
 
 /* While the last reload still starts its children, another would pile up; unless
- * they cannot start, and the reload is to help. */
+ * they cannot start, and the reload is to help. So would children that take long to
+ * end, until no place is left in the table for new ones. */
 static bool
 may_begin(const struct master *master)
 {
     return master->stage == STAGE_RUNNING && master->check.pid == 0 &&
-           (master->begun || master->respawn.level > 0);
+           (master->begun || master->respawn.level > 0) &&
+           children_old(&master->children) <= OLD_MAX;
 }
 
 void
@@ -49,6 +55,10 @@ reload_begin(struct master *master, bool upgrade)
     struct master_check *check = &master->check;
     int output[2];
     if (!may_begin(master)) {
+        if (!check->again && children_old(&master->children) > OLD_MAX)
+            log_warn("%u children of former configurations still work: the reload waits until some "
+                     "have ended (stop_timeout)",
+                     children_old(&master->children));
         check->again = true;
         check->again_upgrade |= upgrade;
         return;

@@ -16,7 +16,7 @@
 #define STATE_VARIABLE  "FCGI_SERVER_STATE"
 #define CHECK_VARIABLE  "FCGI_SERVER_CHECK"
 #define CONFIG_VARIABLE "FCGI_SERVER_CONFIG"
-#define HEADING         "fcgi-server state 2"
+#define HEADING         "fcgi-server state 3"
 
 static const char *
 wish(const struct config *config)
@@ -68,9 +68,10 @@ write_state(FILE *file, const struct config *config, const struct listener *list
         const struct child *child = &children->table[i];
         if (child->life == LIFE_NONE)
             continue;
-        fprintf(file, "%d %u %d %u %lld\n", (int)child->pid, child->generation, child->output.fd,
+        fprintf(file, "%d %u %d %u %lld %u %lld\n", (int)child->pid, child->generation,
+                child->output.fd,
                 child->slot != NULL ? (unsigned)(child->slot - children->board->slot) : UINT32_MAX,
-                (long long)child->started_ms);
+                (long long)child->started_ms, (unsigned)child->life, (long long)child->deadline_ms);
     }
 }
 
@@ -128,6 +129,7 @@ read_state(FILE *file, struct succession *left)
 {
     struct succession_child child;
     long long started;
+    long long deadline;
     int created;
     const char *heading = read_text(file);
     if (heading == NULL || strcmp(heading, HEADING) != 0 ||
@@ -137,13 +139,14 @@ read_state(FILE *file, struct succession *left)
                &left->channels.notice[1], &left->board_fd, &left->generation) != 8)
         return false;
     left->created = created;
-    while (fscanf(file, "%d %u %d %u %lld", &child.pid, &child.generation, &child.output_fd,
-                  &child.slot, &started) == 5) {
+    while (fscanf(file, "%d %u %d %u %lld %u %lld", &child.pid, &child.generation, &child.output_fd,
+                  &child.slot, &started, &child.life, &deadline) == 7) {
         struct succession_child *more =
             reallocarray(left->child, left->child_count + 1, sizeof child);
         if (more == NULL)
             return false;
         child.started_ms = started;
+        child.deadline_ms = deadline;
         left->child = more;
         left->child[left->child_count++] = child;
     }

@@ -27,6 +27,8 @@ struct succession_child {
     int output_fd;
     uint32_t slot; /* UINT32_MAX: none */
     int64_t started_ms;
+    uint32_t life; /* what it was told (enum life) */
+    int64_t deadline_ms;
 };
 
 struct succession {
