@@ -292,7 +292,8 @@ function comparison.stop_all(context)
         -- All are told before the first is waited for: together they take as long as the slowest.
         for _, handle in ipairs(context.handles) do
             if handle.keeper then
-                posix_signal.kill(handle.keeper.pid, posix_signal.SIGTERM)
+                -- After an interrupt nobody waits for a thousand children to take their leave.
+                posix_signal.kill(handle.keeper.pid, interrupt.pending() and posix_signal.SIGINT or posix_signal.SIGTERM)
             end
         end
         for _, handle in ipairs(context.handles) do

@@ -85,6 +85,11 @@ local function forget(handle)
     end
 end
 
+--- Lets the keeper kill everything at once; keeper.stop() then waits for it.
+function keeper.hurry(handle)
+    posix_signal.kill(handle.pid, posix_signal.SIGINT)
+end
+
 --- Ends everything and waits until the keeper has gone, which takes it about a second at most.
 function keeper.stop(handle)
     posix_signal.kill(handle.pid, posix_signal.SIGTERM)

@@ -34,6 +34,8 @@ local LADDER = {
     { after_s = 0.2, signal = posix_signal.SIGTERM },
     { after_s = 0.8, signal = posix_signal.SIGKILL },
 }
+-- The same in a hurry: nobody waits for a thousand children to take their leave.
+local LADDER_AT_ONCE = { { after_s = 0, signal = posix_signal.SIGKILL } }
 local LISTEN_TIMEOUT_S = 30
 local AGAIN_S = 0.2 -- between two kills, when something forks while it is being ended
 
@@ -120,15 +122,18 @@ local function signal_roots(programs)
     end
 end
 
+-- Parents come before their children, so that none starts another for one that is gone.
 local function signal_descendants(number)
     for _, pid in ipairs(process.descendants(unistd.getpid())) do
         posix_signal.kill(pid, number)
-        posix_signal.kill(pid, posix_signal.SIGCONT) -- a stopped one does not end
+        if number ~= posix_signal.SIGKILL then
+            posix_signal.kill(pid, posix_signal.SIGCONT) -- a stopped one does not end
+        end
     end
 end
 
 -- Ends all descendants, reaping until the kernel says that there are none.
-local function end_all(programs)
+local function end_all(programs, ladder)
     local begun, step, next_s = process.now(), 0, 0
     while true do
         local pid, _, code = wait.wait(-1, wait.WNOHANG)
@@ -137,13 +142,14 @@ local function end_all(programs)
         end
         local passed = process.now() - begun
         if passed >= next_s then
-            step = math.min(step + 1, #LADDER)
-            if LADDER[step].signal then
-                signal_descendants(LADDER[step].signal)
+            step = math.min(step + 1, #ladder)
+            if ladder[step].signal then
+                signal_descendants(ladder[step].signal)
             else
                 signal_roots(programs)
             end
-            next_s = step < #LADDER and LADDER[step + 1].after_s or passed + AGAIN_S
+            -- The next look is due that long after this one has ended: it may take long itself.
+            next_s = step < #ladder and ladder[step + 1].after_s or process.now() - begun + AGAIN_S
         end
         if not pid or pid == 0 then
             process.sleep(0.002)
@@ -169,8 +175,8 @@ local function clean(folder, remove)
 end
 
 -- Waits at most <timeout_ms> (-1: without end) for something to happen. True when it is time to
--- end: the caller is gone, or somebody said so. A byte from the caller lets go: from then on the
--- keeper lives on without it.
+-- end: somebody said so, or the caller is gone; self.ladder is how, which SIGINT and a lost caller
+-- change. A byte from the caller lets go: from then on the keeper lives on without it.
 local function told_to_end(self, timeout_ms)
     local watched = { [self.signals_fd] = { events = { IN = true } } }
     if self.life_fd then
@@ -180,13 +186,18 @@ local function told_to_end(self, timeout_ms)
     local life = self.life_fd and watched[self.life_fd].revents
     if life and (life.IN or life.HUP) then
         if unistd.read(self.life_fd, 1) == "" then
+            self.ladder = LADDER_AT_ONCE
             return true
         end
         unistd.close(self.life_fd)
         self.life_fd = nil
     end
     local record = unistd.read(self.signals_fd, SIGNALFD_RECORD)
-    return record ~= nil and #record > 0 and record:byte(1) ~= posix_signal.SIGCHLD
+    local number = record and record:byte(1)
+    if number == posix_signal.SIGINT then
+        self.ladder = LADDER_AT_ONCE
+    end
+    return number ~= nil and number ~= posix_signal.SIGCHLD
 end
 
 -- A program that starts others and ends, as spawn-fcgi does; what it started is in its pid file.
@@ -315,7 +326,7 @@ local function live(plan, status_fd, life_fd)
     local signals_fd = ffi.C.signalfd(-1, mask(CAUGHT), bit.bor(SFD_NONBLOCK, SFD_CLOEXEC))
     close_all_but({ [status_fd] = true, [life_fd] = true, [signals_fd] = true })
     process.adopt_orphans()
-    local self = { signals_fd = signals_fd, life_fd = life_fd }
+    local self = { signals_fd = signals_fd, life_fd = life_fd, ladder = LADDER }
     function self.tell(format, ...)
         unistd.write(status_fd, string.format(format, ...) .. "\n")
     end
@@ -325,7 +336,7 @@ local function live(plan, status_fd, life_fd)
             reap(plan.programs, self.tell)
         until over
     end
-    end_all(plan.programs)
+    end_all(plan.programs, self.ladder)
     clean(plan.folder, plan.remove)
 end
 
@@ -335,7 +346,7 @@ function keeper_process.run(plan, status_fd, life_fd)
     local ok, failure = pcall(live, plan, status_fd, life_fd)
     if not ok then
         unistd.write(status_fd, "fail keeper " .. tostring(failure) .. "\n")
-        pcall(end_all, plan.programs)
+        pcall(end_all, plan.programs, LADDER)
         pcall(clean, plan.folder, plan.remove)
     end
     unistd._exit(ok and 0 or 1)

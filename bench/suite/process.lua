@@ -16,6 +16,7 @@ int prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigne
 
 local PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 local READ_SIZE = 65536
+local SWEEP_S, SWEEP_AGAIN_S = 10, 0.1
 
 local process = {}
 
@@ -245,21 +246,28 @@ function process.descendants(pid)
     return found
 end
 
---- Kills every descendant of this process that is left and reaps it. Returns how many there were.
+--- Kills every descendant of this process that is left and reaps it; returns how many were found
+-- at once. For a process that has adopted orphans: what a killed one leaves becomes its child, so
+-- that the kernel says when none is left.
 function process.sweep()
-    local count = 0
-    for _ = 1, 20 do
-        local left = process.descendants(unistd.getpid())
-        if #left == 0 then
+    local count, next_look = 0, 0
+    local deadline = process.now() + SWEEP_S
+    while process.now() < deadline do
+        local pid, _, code = wait.wait(-1, wait.WNOHANG)
+        if not pid and code == errno.ECHILD then
             break
+        elseif pid and pid > 0 then -- luacheck: ignore 542
+            -- Reaped; there may be more.
+        elseif process.now() >= next_look then
+            local left = process.descendants(unistd.getpid())
+            for _, one in ipairs(left) do
+                posix_signal.kill(one, posix_signal.SIGKILL)
+            end
+            count = math.max(count, #left)
+            next_look = process.now() + SWEEP_AGAIN_S
+        else
+            process.sleep(0.002)
         end
-        for _, pid in ipairs(left) do
-            posix_signal.kill(pid, posix_signal.SIGKILL)
-        end
-        count = math.max(count, #left)
-        while (wait.wait(-1, wait.WNOHANG) or 0) > 0 do -- luacheck: ignore 542
-        end
-        process.sleep(0.01)
     end
     return count
 end

@@ -151,7 +151,7 @@ end
 
 --- For the handler of a signal that ends registry.up: removes what it had begun.
 function registry.abandon(name)
-    stack.down_all()
+    stack.down_all(true)
     local folder = folder_of(name)
     if folder and registry.look(name) ~= "up" then
         files.remove_tree(folder)

@@ -149,6 +149,9 @@ function run.all(options)
         record.complete = true
     end)
     interrupt.shield(function()
+        if interrupt.pending() then
+            stack.down_all(true)
+        end
         comparison.stop_all(context)
         stack.down_all()
         record.elapsed_s = process.now() - began

@@ -236,8 +236,11 @@ function stack.down(s)
     end
 end
 
---- Takes down all that this process brought up.
-function stack.down_all()
+--- Takes down all that this process brought up. <at_once>: an interrupt, which waits for nobody.
+function stack.down_all(at_once)
+    for s in pairs(at_once and running or {}) do
+        keeper.hurry(s.keeper) -- all of them, before the first is waited for
+    end
     for s in pairs(running) do
         stack.down(s)
     end

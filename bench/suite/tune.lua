@@ -351,8 +351,8 @@ local function work(options, root, note)
     files.make_folder(session.scratch)
     local ok, failure = interrupt.attempt(run_targets, record, options, session)
     interrupt.shield(function()
-        stack.down_all()
-        tune_pool.stop_all()
+        stack.down_all(interrupt.pending() ~= nil)
+        tune_pool.stop_all(interrupt.pending() ~= nil)
         record.interrupted = interrupt.pending() and interrupt.name(interrupt.pending()) or nil
         record.complete = record.complete and not record.interrupted
         record.failure = not ok and not record.interrupted and tostring(failure) or nil

@@ -363,9 +363,12 @@ function tune_pool.new(target, session)
     return pool, reason
 end
 
---- Stops every pool that was made.
-function tune_pool.stop_all()
+--- Stops every pool that was made. <at_once>: an interrupt, which waits for nobody.
+function tune_pool.stop_all(at_once)
     for _, pool in ipairs(made) do
+        if at_once and pool.keeper then
+            keeper.hurry(pool.keeper)
+        end
         pool:stop()
     end
 end
