@@ -69,6 +69,7 @@ on_notice(struct master *master)
         }
     }
     check_begun(master);
+    sizing_adjust(master, false); /* one that retires may take long: its place is filled now */
 }
 
 static void

@@ -94,4 +94,23 @@ t.case("ondemand", function()
     local how, code = server:stop()
     t.ok(how == "exited" and code == 0, "stops in good order")
 end)
+
+-- Each child takes one request, which goes on: its place is filled at once, not by the
+-- master's next look at everything, a second later.
+t.case("retiring children that still work", function()
+    local server = t.server.start { engine = "event", children = 1, arguments = { "--max-requests", "1" } }
+    local waiting = {}
+    for index = 1, 10 do
+        waiting[index] = t.fcgi.connect(server.address)
+        waiting[index]:send(t.fcgi.request { path = "/lua/sleep?ms=30000" })
+    end
+    local start = process.now()
+    t.is(server:get("/echo", { timeout = 20 }).status, 200, "the request behind ten of them is answered")
+    local seconds = process.now() - start
+    t.ok(seconds < 6, "in less than the ten seconds of ten looks", seconds)
+    for _, c in ipairs(waiting) do
+        c:close()
+    end
+    server:stop("TERM", 5)
+end)
 t.done()
