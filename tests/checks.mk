@@ -9,11 +9,11 @@ lint: ## static checks: cppcheck, shellcheck, luacheck, manuals, who may call wh
 asan: ## the tests on a build with AddressSanitizer and UndefinedBehaviorSanitizer
 	$(Q)$(MAKE) --no-print-directory MODE=address,undefined BUILD=build/asan tests-built
 	$(Q)ASAN_OPTIONS=detect_leaks=0:$$ASAN_OPTIONS UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
-		SANITIZER=asan LIMIT=180 BUILD=build/asan tests/run $(TESTS)
+		SANITIZER=asan LIMIT=300 BUILD=build/asan tests/run $(TESTS)
 
 tsan: ## the load client's tests on a build with ThreadSanitizer
 	$(Q)$(MAKE) --no-print-directory MODE=thread BUILD=build/tsan tests-built
-	$(Q)TSAN_OPTIONS=halt_on_error=1 SANITIZER=tsan LIMIT=180 BUILD=build/tsan tests/run $(or $(TESTS),client)
+	$(Q)TSAN_OPTIONS=halt_on_error=1 SANITIZER=tsan LIMIT=300 BUILD=build/tsan tests/run $(or $(TESTS),client)
 
 analyze: ## slow static analysis: gcc -fanalyzer, clang-tidy
 	$(Q)tests/analyze
@@ -21,15 +21,16 @@ analyze: ## slow static analysis: gcc -fanalyzer, clang-tidy
 valgrind: all ## both programs under valgrind
 	$(Q)tests/run --long valgrind
 
-# Children end by _exit(), which would drop their counters.
+# What ends or becomes another program would drop its counters.
 COVERAGE_EXIT = build/coverage/coverage-exit.o
+COVERAGE_WRAP = -Wl,--wrap=_exit,--wrap=execv,--wrap=setuid
 coverage: ## lines that the tests execute, by file
 	@mkdir -p build/coverage
 	$(Q)$(CC) -O1 -c -o $(COVERAGE_EXIT) tests/lib/coverage-exit.c
 	$(Q)find build/coverage -name '*.gcda' -delete
 	$(Q)$(MAKE) --no-print-directory BUILD=build/coverage HARDENING=-fPIE CFLAGS='-O0 -g --coverage' \
-		LDFLAGS='--coverage -Wl,--wrap=_exit $(CURDIR)/$(COVERAGE_EXIT)' tests-built
-	$(Q)SANITIZER=coverage LIMIT=180 BUILD=build/coverage tests/run $(TESTS) || true
+		LDFLAGS='--coverage $(COVERAGE_WRAP) $(CURDIR)/$(COVERAGE_EXIT)' tests-built
+	$(Q)SANITIZER=coverage LIMIT=300 BUILD=build/coverage tests/run $(TESTS) || true
 	$(Q)tests/coverage build/coverage
 
 # --- fuzzing: one target a file, linked with what its "links" line names --------
