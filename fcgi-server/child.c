@@ -27,6 +27,7 @@ static struct {
     enum child_order order;
     struct router *router;
     const struct engine *engine;
+    struct engine_context context;
 } self = {.order_fd = -1};
 
 /* --- orders -------------------------------------------------------------------------- */
@@ -230,6 +231,22 @@ choose_engine(void)
 }
 
 static int
+prepare_engine(void)
+{
+    const struct heritage *heritage = self.heritage;
+    self.context = (struct engine_context){
+        .config = heritage->config,
+        .router = self.router,
+        .slot = heritage->slot,
+        .listen_fd = heritage->listen_fd,
+        .handover_fd = {heritage->handover_fd[0], heritage->handover_fd[1]},
+        .order_fd = self.order_fd,
+    };
+    return self.engine->prepare(&self.context);
+}
+
+/* Last: whoever hears it may retire the former children. */
+static int
 report_ready(void)
 {
     board_state(self.heritage->slot, BOARD_IDLE);
@@ -241,16 +258,7 @@ report_ready(void)
 static int
 serve(void)
 {
-    const struct heritage *heritage = self.heritage;
-    struct engine_context context = {
-        .config = heritage->config,
-        .router = self.router,
-        .slot = heritage->slot,
-        .listen_fd = heritage->listen_fd,
-        .handover_fd = {heritage->handover_fd[0], heritage->handover_fd[1]},
-        .order_fd = self.order_fd,
-    };
-    int status = self.engine->serve(&context);
+    int status = self.engine->serve();
     router_free(self.router);
     return status;
 }
@@ -259,8 +267,8 @@ int
 child_live(const struct heritage *heritage)
 {
     static int (*const steps[])(void) = {
-        take_descriptors, watch_orders,  seed,          become_user,
-        follow_master,    open_handlers, choose_engine, report_ready,
+        take_descriptors, watch_orders,  seed,           become_user,  follow_master,
+        open_handlers,    choose_engine, prepare_engine, report_ready,
     };
     self.heritage = heritage;
     atomic_store_explicit(&heritage->slot->pid, getpid(), memory_order_relaxed);

@@ -48,10 +48,13 @@ void child_retiring(void);
 
 struct engine {
     const char *name;
+    /* Takes what serving needs; after it the child counts as ready. The context stays valid until
+     * serve() returns. 0, or -1 (already logged). */
+    int (*prepare)(struct engine_context *context);
     /* Serves until ordered to end or until the child has answered as many
      * requests as it may. Returns the exit status of the child: 0 in good
      * order, 1 when it could not go on (already logged). */
-    int (*serve)(struct engine_context *context);
+    int (*serve)(void);
 };
 
 extern const struct engine engine_event;

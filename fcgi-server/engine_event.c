@@ -559,8 +559,9 @@ widen_queue(int fd)
 }
 
 static int
-prepare(struct event_engine *engine, struct engine_context *context)
+prepare(struct engine_context *context)
 {
+    struct event_engine *engine = &engine_here;
     struct connections *connections = &engine->connections;
 
     engine->context = context;
@@ -584,14 +585,11 @@ prepare(struct event_engine *engine, struct engine_context *context)
 }
 
 static int
-serve(struct engine_context *context)
+serve(void)
 {
     struct event_engine *engine = &engine_here;
     struct epoll_event events[EVENTS_MAX];
 
-    if (prepare(engine, context) == -1) {
-        return 1;
-    }
     engine->order = child_order();
     while (engine->order != CHILD_STOP) {
         engine->now_ns = service_now_ns();
@@ -620,4 +618,4 @@ serve(struct engine_context *context)
     return 0;
 }
 
-const struct engine engine_event = {.name = "event", .serve = serve};
+const struct engine engine_event = {.name = "event", .prepare = prepare, .serve = serve};

@@ -54,6 +54,8 @@ struct loop {
     struct answer answer;
 };
 
+static struct loop loop_here = {.fd = -1};
+
 /* --- the connection ------------------------------------------------------------------ */
 
 static void
@@ -435,11 +437,15 @@ init_library(void)
 }
 
 static int
-prepare(struct loop *loop)
+prepare(struct engine_context *context)
 {
+    struct loop *loop = &loop_here;
     struct epoll_event listener = {.events = EPOLLIN | EPOLLEXCLUSIVE};
     struct epoll_event orders = {.events = EPOLLIN};
 
+    loop->context = context;
+    loop->limits = service_limits(context->config);
+    loop->left = service_quota(context->config);
     if (guard_check() == -1) {
         log_error("libfcgi does not read through its guard; link with the shared library, or use "
                   "-e event");
@@ -474,26 +480,20 @@ make_blocking(struct loop *loop)
 }
 
 static int
-serve(struct engine_context *context)
+serve(void)
 {
-    static struct loop loop = {.fd = -1};
+    struct loop *loop = &loop_here;
 
-    loop.context = context;
-    loop.limits = service_limits(context->config);
-    loop.left = service_quota(context->config);
-    if (prepare(&loop) == -1) {
-        return 1;
-    }
-    while (loop.left > 0 && child_order() == CHILD_SERVE) {
+    while (loop->left > 0 && child_order() == CHILD_SERVE) {
         struct epoll_event event;
-        board_state(context->slot, BOARD_IDLE);
-        if (epoll_wait(loop.accept_fd, &event, 1, -1) <= 0) {
+        board_state(loop->context->slot, BOARD_IDLE);
+        if (epoll_wait(loop->accept_fd, &event, 1, -1) <= 0) {
             continue;
         }
-        loop.fd = service_accept(context, &loop.hang_events);
-        if (loop.fd != -1) {
-            make_blocking(&loop);
-            serve_connection(&loop);
+        loop->fd = service_accept(loop->context, &loop->hang_events);
+        if (loop->fd != -1) {
+            make_blocking(loop);
+            serve_connection(loop);
         } else if (errno != EAGAIN) {
             log_error("accept: %s", strerror(errno));
             poll(NULL, 0, 100); /* out of descriptors or memory: do not spin */
@@ -502,4 +502,4 @@ serve(struct engine_context *context)
     return 0;
 }
 
-const struct engine engine_libfcgi = {.name = "libfcgi", .serve = serve};
+const struct engine engine_libfcgi = {.name = "libfcgi", .prepare = prepare, .serve = serve};

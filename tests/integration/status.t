@@ -75,7 +75,6 @@ t.each_engine(function(engine)
         c:answer(1, 5)
         c:close()
     end
-    server:mark() -- a child that was busy for the first time keeps a descriptor for its clock
     local slow = t.fcgi.connect(server.address)
     slow:send(t.fcgi.request { path = "/echo", keep = true })
     slow:answer(1, 3)

@@ -306,9 +306,21 @@ function process.state(pid)
     return fields and fields[1]
 end
 
+-- The first thread of a process is a zombie while others of it still end; until then its
+-- descriptors are open.
 function process.alive(pid)
     local state = process.state(pid)
-    return state ~= nil and state ~= "Z" and state ~= "X"
+    if state == "Z" or state == "X" then
+        local good, threads = pcall(function()
+            local count = 0
+            for _ in require("posix.dirent").files("/proc/" .. pid .. "/task") do
+                count = count + 1
+            end
+            return count - 2 -- "." and ".."
+        end)
+        return good and threads > 1
+    end
+    return state ~= nil
 end
 
 local function all_parents()
