@@ -256,8 +256,10 @@ take_params(struct request *request, char **environment)
     }
     for (size_t index = 0; index < count; index++) {
         const char *name = environment[index];
-        const char *value = strchr(name, '=') + 1;
-        request_add_param(request, (struct request_param){name, value, (uint32_t)(value - name - 1),
+        /* A NUL in the name ends the library's string before the '='. */
+        size_t name_length = strcspn(name, "=");
+        const char *value = name + name_length + (name[name_length] == '=');
+        request_add_param(request, (struct request_param){name, value, (uint32_t)name_length,
                                                           (uint32_t)strlen(value)});
     }
     return 0;

@@ -66,6 +66,12 @@ stream("NUL in a value", request {
     keep = true, path = "/hello",
     params = { { "SCRIPT_NAME", "/hello" }, { "QUERY_STRING", "name=a\0b" }, { "REQUEST_METHOD", "GET" } },
 })
+for name, label in pairs { ["X\0Y"] = "NUL in a name", ["\0"] = "a name that is NUL", [""] = "an empty name" } do
+    stream(label, request {
+        keep = true, path = "/hello",
+        params = { { "SCRIPT_NAME", "/hello" }, { name, "v" }, { "QUERY_STRING", "name=a" }, { "REQUEST_METHOD", "GET" } },
+    })
+end
 stream("an equals sign in a name", request {
     keep = true, path = "/hello",
     params = { { "QUERY_STRING=name=first&x", "" }, { "SCRIPT_NAME", "/hello" }, { "REQUEST_METHOD", "GET" },
