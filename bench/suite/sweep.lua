@@ -148,6 +148,7 @@ local function summarise(slot, pool, children, logs, machine_busy)
     return {
         children = children,
         running = #pool:workers(),
+        ended = pool:ended(),
         started_by = pool.started_by,
         ok_per_s = client.ok_per_s,
         requests = client.requests,
@@ -235,7 +236,8 @@ local function flaw_of(point)
     if point.error then
         return "failures", point.error
     elseif point.running ~= point.children then
-        return "count", ("%d asked, %d run"):format(point.children, point.running)
+        return "count", ("%d asked, %d run: %s"):format(point.children, point.running, point.ended
+            or "{children} must fix the number (php-fpm: pm = static)")
     elseif (point.client_busiest or 0) >= CLIENT_BUSY then
         return "client", ("client at %.0f %% of a core"):format(point.client_busiest * 100)
     elseif point.requests.failed > FAILED_LIMIT * point.requests.started then

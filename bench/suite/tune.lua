@@ -251,7 +251,8 @@ local function conclude(tuning, work, session)
     tuning.curves = tune_report.curves(tuning)
     if choice.children then
         tuning.lines = tune_report.lines(choice.children, tuning, {
-            somaxconn = session.somaxconn, front_workers = work.pool.front_workers or 1, blocks = work.pool.blocks,
+            somaxconn = session.somaxconn, front_workers = work.pool.front_workers or 1,
+            config_lines = work.pool.config_lines, blocks = work.pool.blocks,
             kind = work.pool.kind,
         })
         tuning.capacity = recommend.capacity(tuning.load.rate_per_s or choice.row.rate.mean, {

@@ -24,7 +24,8 @@ local tune_pool = {}
 local Pool = {}
 Pool.__index = Pool
 
-local READY_S, COUNT_S = 20, 10
+local READY_S, COUNT_S, COUNT_AGAIN_S = 20, 10, 1
+local LOG_TAIL = 600 -- bytes of what a program printed, in a message
 local SCRATCH_MAX = 60 -- bytes of a folder that leave room for the names of sockets in it
 
 -- The shipped pools: the stack, the group that holds the children, and whether its master adds and
@@ -64,12 +65,24 @@ function Pool:workers()
     return leaves(self.group.pids())
 end
 
+--- How the pool's program ended while it was measured; nil when it did not.
+function Pool:ended()
+    local handle = self.keeper or self.running and self.running.keeper
+    if handle then
+        keeper.listen(handle)
+        local exit = handle.exits[1]
+        return exit and ("%s ended by itself (%s)"):format(exit.name, exit.reason)
+    end
+end
+
 -- Waits until the pool has <count> workers; whether it came to that is judged by the row.
+-- A pool that did not get there once is not waited for that long again.
 local function settle(self, count)
-    local deadline = process.now() + COUNT_S
+    local deadline = process.now() + (self.unsettled and COUNT_AGAIN_S or COUNT_S)
     while #self:workers() ~= count and process.now() < deadline do
         process.sleep(0.02)
     end
+    self.unsettled = #self:workers() ~= count
 end
 
 -- --- shipped stacks ------------------------------------------------------------
@@ -254,9 +267,16 @@ function Command:start(children)
         keeper.listen(handle)
     end
     if not fine or #handle.exits > 0 then
-        local why = handle.exits[1] and handle.exits[1].reason or seen or "no answer in time"
+        local exit = handle.exits[1]
+        local why = not exit and (seen or "no answer in time")
+            or exit.reason == "status 0" and "it ended (status 0): it must stay in the foreground"
+            or "it ended: " .. exit.reason
         self:stop()
-        return nil, ("%s: %s: %s %s"):format(self.url, why, self.commands[1], (files.read(self.log) or ""):sub(-300))
+        local log = files.read(self.log) or ""
+        if #log > LOG_TAIL then
+            log = log:sub(-LOG_TAIL):gsub("^[^\n]*\n", "") -- whole lines
+        end
+        return nil, ("%s: %s: %s\n%s"):format(self.url, why, self.commands[1], (log:gsub("%s+$", "")))
     end
     return true
 end
@@ -269,6 +289,14 @@ function Command:stop()
 end
 
 -- --- making one --------------------------------------------------------------------
+
+local function lines_with_count(template)
+    local lines = {}
+    for line in (template or ""):gmatch("[^\n]+") do
+        lines[#lines + 1] = line:find("{children}", 1, true) and line:match("^%s*(.-)%s*$") or nil
+    end
+    return lines
+end
 
 local function new_command(target, session)
     local words, reason = tune_pool.words(target.command)
@@ -300,7 +328,8 @@ local function new_command(target, session)
     end
     local folder = session.scratch .. "/pool"
     files.make_folder(folder)
-    return setmetatable({ kind = "command", words = words, template = template, folder = folder, url = target.url,
+    return setmetatable({ kind = "command", words = words, template = template,
+        config_lines = lines_with_count(template), folder = folder, url = target.url,
         base = base, page = path ~= "" and path or "/", client = session.client,
         script_filename = target.script_filename, directory = unistd.getcwd(),
         blocks = true, logs = {} }, Command)

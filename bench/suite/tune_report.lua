@@ -272,7 +272,8 @@ end
 -- --- lines to paste ---------------------------------------------------------------------------
 
 --- Configuration for <children>. <place>: {somaxconn, front_workers, blocks (one connection per
--- child), kind (of the pool that was measured)}. A list of lines.
+-- child), kind (of the pool that was measured), config_lines (of the user's file, with {children})}.
+-- A list of lines.
 function tune_report.lines(children, tuning, place)
     local backlog = recommend.backlog(tuning.load.connections or 256, place.somaxconn)
     local keep = recommend.keepalive(children, place.front_workers, place.blocks)
@@ -285,6 +286,9 @@ function tune_report.lines(children, tuning, place)
     }
     if place.kind == "command" then
         lines = { "yours:        " .. tuning.pool:gsub("{children}", children) }
+        for _, line in ipairs(place.config_lines or {}) do
+            lines[#lines + 1] = "              {config}: " .. line:gsub("{children}", children)
+        end
     end
     if keep > 0 then
         lines[#lines + 1] = ("nginx:        upstream app { server unix:/run/app.sock; keepalive %d; }  fastcgi_keep_conn on;"):format(keep)

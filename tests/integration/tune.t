@@ -38,6 +38,23 @@ t.case("answers of somebody else", function()
     other:stop()
 end)
 
+t.case("a program that does not do what {children} says", function()
+    local socket = t.dir .. "/own.sock"
+    local server = ("%s/fcgi-server -c %s/conf/fcgi-server.lua -l unix:%s -n 2 --pool p{children}"):format(t.build, t.root, socket)
+    local function tune(line)
+        local argv, place = tuning.command { "--command", line, "--url", "fcgi+unix:" .. socket .. ":/echo", "-c", "4",
+            "--counts", "2,4", "--quick", "--repeats", "1" }
+        argv.timeout = 60
+        local run = process.run(argv)
+        return run, tuning.record(place).tunings[1]
+    end
+    local run = tune(server)
+    t.like(run.out, "4 asked, 2 run: {children} must fix the number", "says so in the row")
+    run = tune("true {children}")
+    t.is(run.status, 3, "one that does not stay")
+    t.like(run.out, "it ended %(status 0%): it must stay in the foreground", "is told to")
+end)
+
 t.case("mistakes on the command line", function()
     for _, words in ipairs { { "--counts", "1" }, { "--counts", "0,2" }, { "-c", "many" }, { "--url", "http://x/" },
         { "--command", "x" }, { "--nonsense" }, { "--p99", "fast" } } do
