@@ -151,6 +151,7 @@ put = $(Q)set -e; mkdir -p '$(3)'; for file in $(2); do name=$${file\#\#*/}; \
 	install -m $(1) "$$file" '$(3)'/".$$name.new"; mv -f '$(3)'/".$$name.new" '$(3)'/"$$name"; done
 
 install: all ## install below PREFIX (/usr/local); DESTDIR is put in front
+	$(if $(filter /%,$(firstword $(PREFIX))),,$(error PREFIX=$(PREFIX): give an absolute path, such as /usr/local))
 	$(call put,755,$(BUILD)/fcgi-server $(BUILD)/load-client,$(DESTDIR)$(PREFIX)/bin)
 	$(call put,755,$(handlers),$(DESTDIR)$(PREFIX)/lib/fcgi-server)
 	$(call put,644,handlers/*.lua,$(DESTDIR)$(PREFIX)/lib/fcgi-server)
