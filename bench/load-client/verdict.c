@@ -79,7 +79,7 @@ judge_open_loop(struct verdict *v, const struct result *r, const struct circumst
     if (share + slack < RATE_INVALID && !r->interrupted)
         verdict_object(
             v, VERDICT_INVALID,
-            "%.1f of %.1f requests per second were sent: all %llu connections were waiting; "
+            "%.1f of %.10g requests per second were sent: every connection (-c %llu) was waiting; "
             "the rate is beyond the server, or -c is too small",
             achieved, r->plan.rate_per_s, (unsigned long long)c->options->connections);
     if (histogram_knows(lag, 0.99) && histogram_knows(response, 0.99)) {
