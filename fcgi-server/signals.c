@@ -41,6 +41,7 @@ signals_reset(void)
     set_mask(handled, HANDLED_COUNT);
     set_defaults();
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* a log or a body at its limit: write() says EFBIG */
 }
 
 void
@@ -58,6 +59,7 @@ void
 signals_restore(void)
 {
     signal(SIGPIPE, SIG_DFL);
+    signal(SIGXFSZ, SIG_DFL);
     set_mask(NULL, 0);
 }
 

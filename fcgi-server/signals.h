@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Sets what is ignored to its default, but SIGPIPE (ignored), blocks the signals
+/* Sets what is ignored to its default, but SIGPIPE and SIGXFSZ (ignored), blocks the signals
  * that the server understands and no others. For the start of a process; children
  * inherit it. */
 void signals_reset(void);

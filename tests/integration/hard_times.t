@@ -43,6 +43,32 @@ t.case("descriptors", function()
     t.ok(how == "exited" and code == 0, "and stops in good order")
 end)
 
+t.case("files at their limit", function()
+    local address, log = "unix:" .. t.dir .. "/small", t.dir .. "/small.log"
+    local pid = process.spawn { "prlimit", "--fsize=50000:50000", t.server.program, "-n", "1", "-l", address,
+        "-c", t.root .. "/conf/fcgi-server.lua", "--log", log, "--access-log", log .. ".access",
+        "--log-level", "info", stderr = log .. ".err" }
+    t.ok(process.poll(10, function()
+        return t.fcgi.get(address, "/ping", { timeout = 1 }).body == "pong"
+    end), "starts", process.read_file(log))
+    local child = process.children(pid)[1]
+    local answer = t.fcgi.get(address, "/echo", { method = "POST", body = ("b"):rep(200000), timeout = 5 })
+    t.ok(answer.status and answer.status >= 400, "a body that is too large for the disk is refused", answer.stdout)
+    local path, good = "/hello?name=" .. ("x"):rep(1000), 0
+    for _ = 1, 80 do
+        good = good + (t.fcgi.get(address, path, { timeout = 5 }).status == 200 and 1 or 0)
+    end
+    t.is(good, 80, "full logs cost no request")
+    for _ = 1, 300 do
+        process.kill(pid, "TTIN")
+        process.kill(pid, "TTOU")
+        process.kill(pid, "USR1")
+    end
+    t.is(process.children(pid)[1], child, "nor a child")
+    local how, code = process.finish(pid, "TERM", 5)
+    t.ok(how == "exited" and code == 0, "nor the master", tostring(how))
+end)
+
 t.case("a log that nobody reads", function()
     local read_end, write_end = unistd.pipe()
     local printer = process.write_file(t.dir .. "/printer.lua",
