@@ -39,6 +39,12 @@ config_add_route(struct config *config, const char *prefix, const char *handler,
     if (handler[0] == '\0')
         return fail(error, "route '%s' has no handler (%s)", prefix, origin);
     char *copy = strdup(prefix);
+    char *name = strdup(handler);
+    if (copy == NULL || name == NULL) {
+        free(copy);
+        free(name);
+        return fail(error, "route '%s': no memory (%s)", prefix, origin);
+    }
     size_t length = strlen(copy);
     while (length > 1 && copy[length - 1] == '/')
         copy[--length] = '\0';
@@ -52,7 +58,7 @@ config_add_route(struct config *config, const char *prefix, const char *handler,
         config->route_count++;
     config->routes[at] = (struct config_route){
         .prefix = copy,
-        .handler = strdup(handler),
+        .handler = name,
         .argument = argument != NULL ? strdup(argument) : NULL,
         .origin = origin,
     };
@@ -70,8 +76,10 @@ add_route_text(struct config *config, const char *text, struct config_error *err
     size_t handler_length = comma != NULL ? (size_t)(comma - equals - 1) : strlen(equals + 1);
     char *prefix = strndup(text, (size_t)(equals - text));
     char *handler = strndup(equals + 1, handler_length);
-    int result =
-        config_add_route(config, prefix, handler, comma != NULL ? comma + 1 : NULL, "-r", error);
+    const char *argument = comma != NULL ? comma + 1 : NULL;
+    int result = prefix != NULL && handler != NULL
+                     ? config_add_route(config, prefix, handler, argument, "-r", error)
+                     : fail(error, "route '%s': no memory (-r)", text);
     free(prefix);
     free(handler);
     return result;

@@ -5,6 +5,7 @@
 #include "config_file.h"
 #include "config.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <lauxlib.h>
 #include <lua.h>
@@ -162,20 +163,23 @@ int
 config_file_snapshot(const char *path)
 {
     char buffer[4096];
-    ssize_t length;
+    ssize_t length = -1;
     int from = open(path, O_RDONLY | O_CLOEXEC);
-    int to = memfd_create("configuration", MFD_CLOEXEC);
-    if (from == -1 || to == -1)
-        return -1;
-    while ((length = read(from, buffer, sizeof buffer)) > 0) {
-        if (write(to, buffer, (size_t)length) != length)
+    int to = from != -1 ? memfd_create("configuration", MFD_CLOEXEC) : -1;
+    while (to != -1 && (length = read(from, buffer, sizeof buffer)) > 0) {
+        if (write(to, buffer, (size_t)length) != length) {
             length = -1;
+            break;
+        }
     }
-    close(from);
-    if (length == -1) {
+    int reason = errno;
+    if (from != -1)
+        close(from);
+    if (length == -1 && to != -1) {
         close(to);
-        return -1;
+        to = -1;
     }
+    errno = reason;
     return to;
 }
 

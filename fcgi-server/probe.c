@@ -38,6 +38,7 @@ static int
 try_all(const struct config *config, char *error, size_t error_size)
 {
     int ends[2];
+    error[0] = '\0';
     if (descriptors_pipe(ends, 3) == -1)
         return -1;
     struct probe probe = {config, getpid(), ends[1]};

@@ -37,7 +37,7 @@ put(char *to, const char *text, size_t length)
     return to + length;
 }
 
-#define PUT(to, text) put(to, text, sizeof text - 1)
+#define PUT(to, text) put(to, text, sizeof(text) - 1)
 
 /* printf() would take most of the time of the page. */
 static char *
