@@ -71,10 +71,11 @@ local function soak(engine)
         t.ok(good and report.requests.failed == 0 and report.requests.ok > 100, "load " .. index .. ": nothing failed",
             good and load.summary(report, { err = "" }) or "no report")
     end
-    local gain, noise, mean = trend(rss)
+    -- The second half: heaps and caches take most of a million requests to reach their size.
+    local gain, noise, mean = trend({ unpack(rss, math.floor(#rss / 2)) })
     local allowed = math.max(0.02 * mean, 512) + (share < YOUNG_S and CHILDREN * YOUNG_KIB or 0)
     t.ok(gain < allowed or gain < 3 * noise, "memory is flat",
-        ("%.0f KiB gained in %d s, +- %.0f, of %.0f"):format(gain, share, noise, mean))
+        ("%.0f KiB gained in %d s, +- %.0f, of %.0f"):format(gain, share / 2, noise, mean))
     gain, noise, mean = trend(fds)
     t.ok(gain < 4 or gain < 3 * noise, "descriptors are flat", ("%.1f gained, +- %.1f, of %.0f"):format(gain, noise, mean))
     t.is(zombies, 0, "no zombies")
