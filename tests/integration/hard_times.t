@@ -59,12 +59,12 @@ t.case("files at their limit", function()
         good = good + (t.fcgi.get(address, path, { timeout = 5 }).status == 200 and 1 or 0)
     end
     t.is(good, 80, "full logs cost no request")
+    t.is(process.children(pid)[1], child, "nor a child")
     for _ = 1, 300 do
         process.kill(pid, "TTIN")
         process.kill(pid, "TTOU")
         process.kill(pid, "USR1")
     end
-    t.is(process.children(pid)[1], child, "nor a child")
     local how, code = process.finish(pid, "TERM", 5)
     t.ok(how == "exited" and code == 0, "nor the master", tostring(how))
 end)

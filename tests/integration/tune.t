@@ -40,7 +40,7 @@ end)
 
 t.case("a program that does not do what {children} says", function()
     local socket = t.dir .. "/own.sock"
-    local server = ("%s/fcgi-server -c %s/conf/fcgi-server.lua -l unix:%s -n 2 --pool p{children}"):format(t.build, t.root, socket)
+    local server = ("'%s/fcgi-server' -c '%s/conf/fcgi-server.lua' -l 'unix:%s' -n 2 --pool p{children}"):format(t.build, t.root, socket)
     local function tune(line)
         local argv, place = tuning.command { "--command", line, "--url", "fcgi+unix:" .. socket .. ":/echo", "-c", "4",
             "--counts", "2,4", "--quick", "--repeats", "1" }
