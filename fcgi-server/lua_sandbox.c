@@ -21,7 +21,7 @@ enum { SCRIPT_MAX = 1 << 20 }; /* a script is smaller, in bytes */
 
 /* The globals of a script, and of some libraries the functions. "" = all. */
 static const struct {
-    const char *library;
+    const char *lib_name;
     const char *names;
 } allowed[] = {
     {"_G",
@@ -287,9 +287,9 @@ copy_libraries(lua_State *L)
 {
     for (size_t index = 1; index < sizeof allowed / sizeof *allowed; index++) {
         lua_newtable(L);
-        lua_getfield(L, -2, allowed[index].library);
+        lua_getfield(L, -2, allowed[index].lib_name);
         copy_all(L);
-        lua_setfield(L, -2, allowed[index].library);
+        lua_setfield(L, -2, allowed[index].lib_name);
     }
 }
 
@@ -312,12 +312,12 @@ lua_sandbox_open(lua_State *L, struct lua_host *host)
         if (!whole && !globals) {
             lua_newtable(L);
         }
-        lua_getglobal(L, allowed[index].library);
+        lua_getglobal(L, allowed[index].lib_name);
         if (!whole) {
             copy_names(L, allowed[index].names);
         }
         if (!globals) {
-            lua_setfield(L, -2, allowed[index].library);
+            lua_setfield(L, -2, allowed[index].lib_name);
         }
     }
     lua_pushcfunction(L, print);
