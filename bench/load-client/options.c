@@ -184,9 +184,10 @@ store(struct options *o, const struct option_row *row, char *text)
         return 0;
     case LIST: {
         struct list *list = (struct list *)field;
-        list->item = realloc(list->item, (list->count + 1) * sizeof(char *));
-        if (list->item == NULL)
+        char **item = realloc(list->item, (list->count + 1) * sizeof(char *));
+        if (item == NULL)
             return -1;
+        list->item = item;
         list->item[list->count++] = text;
         return 0;
     }

@@ -88,7 +88,7 @@ resolve(struct target *t, char *message, size_t size)
         memcpy(&t->address[t->addresses].socket, i->ai_addr, i->ai_addrlen);
         t->address[t->addresses++].length = i->ai_addrlen;
     }
-    t->local = is_local(list->ai_addr);
+    t->local = is_local((const struct sockaddr *)&t->address[0].socket);
     freeaddrinfo(list);
     return 0;
 }
@@ -98,7 +98,7 @@ static int
 header_params(struct fcgi_params *p, const struct list *headers)
 {
     for (size_t i = 0; i < headers->count; i++) {
-        const char *colon = strchr(headers->item[i], ':');
+        const char *colon = headers->item[i] + strcspn(headers->item[i], ":");
         char name[256] = "HTTP_";
         size_t n = 5;
         for (const char *c = headers->item[i]; c < colon && n < sizeof(name) - 1; c++) {
@@ -154,10 +154,10 @@ build_fcgi(struct request *r, const struct target *t, const struct options *o, c
         failed |= fcgi_param(&p, standard[i].name, standard[i].value);
     failed |= header_params(&p, &o->headers);
     for (size_t i = 0; i < o->params.count; i++) {
-        char *name = duplicate(o->params.item[i], strlen(o->params.item[i]));
-        char *equals = strchr(name, '=');
-        *equals = '\0';
-        failed |= fcgi_param(&p, name, equals + 1);
+        const char *param = o->params.item[i];
+        size_t name_length = strcspn(param, "=");
+        char *name = duplicate(param, name_length);
+        failed |= fcgi_param(&p, name, param + name_length + 1);
         free(name);
     }
     fcgi_request_bytes(&r->bytes, &p, body->data, body->length, o->keep_alive);
