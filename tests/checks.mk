@@ -30,8 +30,8 @@ coverage: ## lines that the tests execute, by file
 	$(Q)find build/coverage -name '*.gcda' -delete
 	$(Q)$(MAKE) --no-print-directory BUILD=build/coverage HARDENING=-fPIE CFLAGS='-O0 -g --coverage' \
 		LDFLAGS='--coverage $(COVERAGE_WRAP) $(CURDIR)/$(COVERAGE_EXIT)' tests-built
-	$(Q)SANITIZER=coverage LIMIT=300 BUILD=build/coverage tests/run $(TESTS) || true
-	$(Q)tests/coverage build/coverage
+	$(Q)SANITIZER=coverage LIMIT=300 BUILD=build/coverage tests/run $(TESTS); \
+		status=$$?; tests/coverage build/coverage && exit $$status
 
 # --- fuzzing: one target a file, linked with what its "links" line names --------
 

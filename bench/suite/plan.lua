@@ -12,7 +12,7 @@ local plan = {}
 -- `tolerance` of their mean, at most max_s. own_counts: the documents' own request counts.
 plan.profiles = {
     default = { rounds = 5, budget_s = 400, limit_s = 415, slot_s = { min = 0.4, max = 1.5 }, tuned = true, experiments = true, program_rounds = 5,
-        warmup = { window_s = 0.3, max_s = 4.2, tolerance = 0.10 } },
+        warmup = { window_s = 0.3, max_s = 3.0, tolerance = 0.10 } },
     quick = { rounds = 2, slot_s = { min = 0.2, max = 0.2 }, tuned = false, experiments = false, program_rounds = 1, slow_rounds = 1,
         warmup = { window_s = 0.1, max_s = 0.1, tolerance = 0.10 } },
     thorough = { rounds = 10, slot_s = { min = 3, max = 3 }, tuned = true, experiments = true, program_rounds = 10, slow_rounds = 5,

@@ -9,7 +9,7 @@ local quiet = {}
 -- A stack may still work off what the last measurement left in its queues (a thousand clients' pages,
 -- CGI processes). So many looks in a row find the machine idle, or SETTLE_S is over; all together wait
 -- at most this share of the run, for a machine that never rests.
-local QUIET_LOOKS, LOOK_S, SETTLE_S, SETTLE_SHARE = 3, 0.005, 3, 0.08
+local QUIET_LOOKS, LOOK_S, SETTLE_S, SETTLE_SHARE = 3, 0.005, 3, 0.06
 
 --- Waits until the machine rests. <context> is the run's: live (planned_s), and settled_s, which counts
 -- the seconds waited so far.
