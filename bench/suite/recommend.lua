@@ -259,16 +259,37 @@ local function check_rows(result, rows, usable)
     end
 end
 
+-- What the rate of <row> could gain if it used the processors, and the web server in front its own, to
+-- the full: a fraction that noise does not touch, for all of it was seen in the same runs. nil when the
+-- processors were not seen.
+local function headroom_of(row, need)
+    local ours, cpu = 0, row.cpu or {}
+    for name, busy in pairs(cpu) do
+        ours = ours + (name ~= "other" and busy or 0)
+    end
+    if not need or not need.cores or ours <= 0 then
+        return nil
+    end
+    local most = (need.cores - (cpu.other or 0)) / ours
+    if (cpu.front or 0) > 0 then
+        most = math.min(most, (need.front_workers or 1) / cpu.front)
+    end
+    return math.max(0, most - 1)
+end
+
 -- Nothing is gained by more children, or too little to be seen through the noise: then the smallest
 -- count is as good as any, unless the noise could hide a gain worth having.
-local function no_gain(result, smallest)
+local function no_gain(result, smallest, need)
     local text = ("no count is shown to be better than another: the best gains %.1f %% over %d, the noise is %.1f %%")
         :format(result.gain * 100, smallest.children, result.noise * 100)
-    if result.noise > NOISE_ORDINARY then
+    local headroom = result.noise > NOISE_ORDINARY and headroom_of(smallest, need)
+    if result.noise > NOISE_ORDINARY and not (headroom and headroom <= NOISE_ORDINARY) then
         return refuse(result, text, "a quiet machine (bench/bench doctor), more rounds (--repeats), longer ones (-d)")
     end
     result.children, result.row, result.alike = smallest.children, smallest, true
-    result.confidence, result.confidence_why = "medium", text
+    result.confidence = headroom and "low" or "medium"
+    result.confidence_why = text
+        .. (headroom and ("; but what the processors do with %d leaves only %.1f %% to gain"):format(smallest.children, headroom * 100) or "")
         .. "; take more than 1 where a slow request must not hold up the rest"
     return result
 end
@@ -311,7 +332,7 @@ function recommend.choose(rows, goals, need, noise)
         return exhausted(result, usable, goals, result.memory)
     end
     if not goals.rate_per_s and not goals.p99_us and not result.capped_by and result.gain <= noise then
-        return no_gain(result, usable[1])
+        return no_gain(result, usable[1], need)
     end
     result.children, result.row = chosen.children, chosen
     result.confidence, result.confidence_why = confidence_of(chosen, smaller, best, noise)

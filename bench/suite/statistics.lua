@@ -232,6 +232,18 @@ function statistics.noise_floor(a, b)
     return worst
 end
 
+--- Noise of a mean over the rounds, from the same A/A pairs: what the geometric mean of as many rounds
+-- may differ by between equals (the far end of its 95 % interval), as a fraction, but no more than
+-- noise_floor(), which it falls below from four or five pairs on. More rounds make it smaller, where
+-- the largest difference can only grow.
+function statistics.noise_of_mean(a, b)
+    local floor, ratio = statistics.noise_floor(a, b), statistics.ratio(a, b)
+    if not ratio or not ratio.low then
+        return floor
+    end
+    return math.min(floor, math.max(ratio.high, 1 / ratio.low) - 1)
+end
+
 --- Verdict on a ratio (from statistics.ratio) given the noise floor (a fraction).
 -- {winner = "a" | "b" | nil, text, gain, reason}. A winner needs both: an interval that excludes 1
 -- and a gain above the floor. gain is the relative lead of the faster side, whichever it is.

@@ -161,7 +161,7 @@ local function noise_of(work)
             rates[#rates + 1], twins[#twins + 1] = point.ok_per_s, rate
         end
     end
-    return statistics.noise_floor(rates, twins), #rates
+    return statistics.noise_of_mean(rates, twins), #rates
 end
 
 -- Up to three times: where between too few and enough does the knee lie?

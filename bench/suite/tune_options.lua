@@ -13,7 +13,7 @@ tune_options.usage = [[
 usage: bench/bench tune [options] [POOL]
        bench/bench tune [options] --command 'PROGRAM ... {children} ...' --url URL
 POOL: fcgi-server, spawn-fcgi, php-fpm, php-cgi, another stack of `bench/bench list`, or the path of a
-stack file of your own. Without a POOL the shipped pages are tuned one after another (4 minutes).
+stack file of your own. Without a POOL the shipped pages are tuned one after another (8 minutes).
 What is measured
   --page NAME|PATH     page of the pool: hello, echo, slow, table ... or a path (hello)
   --url URL            with --command: the page, http://..., fcgi://... or fcgi+unix:/socket:/page
@@ -28,7 +28,7 @@ The load
   -j N                 threads of the load client (1)
 The sweep
   --counts N,N,...     numbers of children (what suits the page)
-  --repeats N          rounds (3)          -d TIME  of one measurement (1200ms)
+  --repeats N          rounds (5)          -d TIME  of one measurement (1200ms)
   --quick              a smoke test: few counts, short        --seed N  of the random order
 The goals
   --p99 TIME           the 99th percentile may be at most TIME
@@ -187,7 +187,7 @@ local function complete(target, given, options)
     target.keep_alive = not given.no_keep
     target.connections = given.connections or (given.rate_per_s and 256 or 64)
     target.counts = given.counts or counts_for(given.command and given.url or target.page, given.quick)
-    target.repeats = given.repeats or (given.quick and 2 or 3)
+    target.repeats = given.repeats or (given.quick and 2 or 5)
     target.seconds = given.seconds or (given.quick and 0.3 or 1.2)
     target.p99_us = given.p99 and given.p99 * 1e6
     target.name = given.command and given.url or target.pool .. " " .. target.page

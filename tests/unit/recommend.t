@@ -91,6 +91,19 @@ local refused = recommend.choose(flat, {}, nil, 0.3)
 t.is(refused.children, nil, "in noise that could hide a gain worth having nothing is recommended")
 t.like(refused.refused, "no count is shown to be better", "and it says so")
 t.like(recommend.choose(flat, {}, nil, 0.5).remedy, "a quiet machine", "on a noisy one a quieter machine helps")
+-- The processors tell what the noise hides: one child with 1.8 of 2 in use has 11 % to gain at most.
+local function flat_with(cpu)
+    local list = sweep({ 1, 2, 4, 8 }, function(n)
+        return 1000 + n
+    end, { cpu = cpu })
+    return recommend.choose(list, {}, { cpu_s = 1e-4, wait_s = 0, cores = 2 }, 0.3)
+end
+local full = flat_with({ pool = 0.8, front = 0.6, client = 0.4, other = 0.01 })
+t.is(full.children .. " " .. full.confidence, "1 low", "full processors: the smallest count, with low confidence")
+t.like(full.confidence_why, "leaves only 10.6 %% to gain", "and the room that is left")
+t.is(flat_with({ pool = 0.3, front = 0.95, client = 0.3 }).children, 1, "a busy web server in front says the same")
+t.is(flat_with({ pool = 0.8, front = 0.3, client = 0.3 }).children, nil, "processors with room left say nothing")
+t.is(flat_with({ pool = 0.8, front = 0.3, client = 0.1, other = 0.8 }).children, 1, "what other programs use is not ours to gain")
 local busy = sweep({ 1, 2, 4, 8 }, function(n)
     return 1000 * n
 end, { flaw = "client" })

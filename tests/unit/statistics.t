@@ -80,6 +80,12 @@ t.is(statistics.ratio_unpaired({}, { 1 }), nil, "no values on a side, no ratio")
 
 near(statistics.noise_floor({ 100, 100, 100 }, { 101, 98, 100 }), 100 / 98 - 1, 1e-12,
     "noise floor: the largest difference of a pair, whichever side was faster")
+-- Student's paired interval of the same data: 0.70 to 2.46.
+near(statistics.noise_of_mean(first, second), math.exp(2.4598858) - 1, 1e-6,
+    "noise of a mean: the far end of its interval, when that is less than the largest difference")
+near(statistics.noise_of_mean(second, first), math.exp(2.4598858) - 1, 1e-6, "whichever side was faster")
+near(statistics.noise_of_mean({ 100, 100 }, { 101, 98 }), 100 / 98 - 1, 1e-12, "two pairs: the largest difference")
+t.is(statistics.noise_of_mean({}, {}), 0, "no pairs, no noise seen")
 
 -- Verdicts.
 local function verdict(a, b, floor)
