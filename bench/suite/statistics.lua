@@ -237,11 +237,11 @@ end
 -- noise_floor(), which it falls below from four or five pairs on. More rounds make it smaller, where
 -- the largest difference can only grow.
 function statistics.noise_of_mean(a, b)
-    local floor, ratio = statistics.noise_floor(a, b), statistics.ratio(a, b)
+    local worst, ratio = statistics.noise_floor(a, b), statistics.ratio(a, b)
     if not ratio or not ratio.low then
-        return floor
+        return worst
     end
-    return math.min(floor, math.max(ratio.high, 1 / ratio.low) - 1)
+    return math.min(worst, math.max(ratio.high, 1 / ratio.low) - 1)
 end
 
 --- Verdict on a ratio (from statistics.ratio) given the noise floor (a fraction).
