@@ -138,3 +138,19 @@ answer_rest(const struct answer *answer, char *to)
         to += answer->part[index].iov_len;
     }
 }
+
+void
+answer_briefly(const struct request *request, int fd, int status)
+{
+    static struct answer answer;
+    struct request refusal = {0};
+
+    if (request->head_sent) {
+        return;
+    }
+    request_init(&refusal, NULL, NULL);
+    refusal.id = request->id;
+    request_refuse(&refusal, status);
+    answer_build(&answer, &refusal, true);
+    answer_send(&answer, fd);
+}

@@ -37,6 +37,11 @@ void answer_build(struct answer *answer, struct request *request, bool last);
  * 1 when some is left, -1 when the peer has gone. */
 int answer_send(struct answer *answer, int fd);
 
+/* Answers <status> to <request> on <fd> while its handler, or another one, runs: what
+ * the handler made is neither read nor changed. Nothing if the head has left. For
+ * one thread of the process. */
+void answer_briefly(const struct request *request, int fd, int status);
+
 /* Copies the rest that answer_send() left to <to>, which has room for <left>. */
 void answer_rest(const struct answer *answer, char *to);
 

@@ -187,7 +187,6 @@ connection_release(struct connections *connections, struct connection *connectio
     }
     connection->exchange = NULL;
     exchange->connection = NULL;
-    exchange->told_slow = false;
     free(exchange->rest);
     exchange->rest = NULL;
     if (connections->pooled == POOL_MAX) {

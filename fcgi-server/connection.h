@@ -36,11 +36,8 @@ struct exchange {
     struct connection *connection;
     struct exchange *next; /* in the pool */
     struct timer timer;    /* while it waits */
-    int64_t start_ns;
-    int64_t stopped_ns; /* when it was interrupted because of request_timeout */
-    int waits_for;      /* descriptor that epoll watches for the handler; -1: none */
-    bool told_slow;
-    char *rest; /* what the socket did not take; NULL: nothing */
+    int waits_for;         /* descriptor that epoll watches for the handler; -1: none */
+    char *rest;            /* what the socket did not take; NULL: nothing */
     size_t rest_at;
     size_t rest_length;
 };

@@ -10,6 +10,7 @@
 #include "log.h"
 #include "scoreboard.h"
 #include "service.h"
+#include "time_limit.h"
 
 #include <errno.h>
 #include <string.h>
@@ -418,7 +419,7 @@ on_timers(struct event_engine *engine)
            !slice_is_over(engine, begun_ns)) {
         struct exchange *exchange = exchange_of(timer);
         int64_t limit_ns = (int64_t)engine->config->request_timeout_ms * MS;
-        if (limit_ns > 0 && engine->now_ns - exchange->start_ns >= limit_ns) {
+        if (limit_ns > 0 && engine->now_ns - exchange->request.start_ns >= limit_ns) {
             event_on_timeout(engine, exchange->connection);
         } else {
             event_on_wait(engine, exchange->connection, 0);
@@ -579,7 +580,7 @@ prepare(struct engine_context *context)
     }
     widen_queue(context->handover_fd[1]);
     event_here = engine;
-    event_prepare_interrupt();
+    time_limit_prepare();
     watch_init(&engine->watch, event_on_slow, engine);
     return 0;
 }

@@ -17,6 +17,8 @@
 #include "router.h"
 #include "scoreboard.h"
 #include "service.h"
+#include "time_limit.h"
+#include "watch.h"
 
 #include <errno.h>
 #include <fcgiapp.h>
@@ -52,6 +54,7 @@ struct loop {
     struct request request;
     FCGX_Request library;
     struct answer answer;
+    struct watch watch; /* looks at the clock while a handler runs */
 };
 
 static struct loop loop_here = {.fd = -1};
@@ -199,15 +202,22 @@ send_reply(struct loop *loop)
 
 /* --- what a request needs of its engine ----------------------------------------------- */
 
-/* <last>: nothing follows. */
+/* <last>: nothing follows. Returns the length of the head that is to be sent; 0: it has
+ * left before. */
+static size_t
+take_head(struct request *request, bool last)
+{
+    struct loop *loop = request->owner;
+    return request->head_sent ? 0 : request_head(request, loop->answer.head, last);
+}
+
 static int
-put_library(struct request *request, bool last)
+put_library(struct request *request, size_t head_length)
 {
     struct loop *loop = request->owner;
 
-    if (!request->head_sent) {
-        size_t length = request_head(request, loop->answer.head, last);
-        FCGX_PutStr(loop->answer.head, (int)length, loop->library.out);
+    if (head_length > 0) {
+        FCGX_PutStr(loop->answer.head, (int)head_length, loop->library.out);
     }
     if (request->out_length > 0 && request_sends_body(request)) {
         FCGX_PutStr(request->out, (int)request->out_length, loop->library.out);
@@ -216,11 +226,17 @@ put_library(struct request *request, bool last)
     return FCGX_GetError(loop->library.out) == 0 ? 0 : -1;
 }
 
+/* The lock covers the making of the head: from then on the watch must not write a 504
+ * into the answer. */
 static int
 io_flush(struct request *request)
 {
     struct loop *loop = request->owner;
-    return put_library(request, false) == -1 || FCGX_FFlush(loop->library.out) == -1 ? -1 : 0;
+
+    pthread_mutex_lock(&loop->watch.lock);
+    size_t head_length = take_head(request, false);
+    pthread_mutex_unlock(&loop->watch.lock);
+    return put_library(request, head_length) == -1 || FCGX_FFlush(loop->library.out) == -1 ? -1 : 0;
 }
 
 static ptrdiff_t
@@ -235,7 +251,7 @@ static int
 io_gone(struct request *request)
 {
     struct loop *loop = request->owner;
-    return service_peer_gone(loop->fd, loop->hang_events);
+    return request->timed_out || service_peer_gone(loop->fd, loop->hang_events);
 }
 
 static const struct request_io io = {.flush = io_flush, .read = io_read, .gone = io_gone};
@@ -298,26 +314,68 @@ take_request(struct loop *loop)
     return refused != 0 ? refused : service_overdue(loop->context->config, request);
 }
 
+/* Calls the handler, for the first time or again, under the eyes of the watch. */
+static enum fh_result
+call(struct loop *loop, bool again, short revents)
+{
+    const struct config *config = loop->context->config;
+    struct request *request = &loop->request;
+
+    time_limit_run(request);
+    watch_enter(&loop->watch, service_now_ns(),
+                config->request_timeout_ms > 0 || config->slow_ms > 0);
+    enum fh_result result = again ? request_resume(request, revents) : request_run(request);
+    watch_leave(&loop->watch);
+    time_limit_run(NULL);
+    if (request->timed_out) {
+        board_count(&loop->context->slot->timed_out);
+        loop->left = 0; /* what a handler leaves behind that was stopped anywhere? */
+    }
+    return result;
+}
+
+/* Ends a waiting request without its handler; the answer is then <status>, or none
+ * (0). */
+static enum fh_result
+cancel(struct request *request, int status)
+{
+    request_cancel(request);
+    if (status == 0 || request->head_sent) {
+        request->broken = true;
+    } else {
+        request_refuse(request, status);
+    }
+    return FH_OK;
+}
+
 /* A waiting handler holds the child, as everything does in this engine. */
 static enum fh_result
 wait_and_resume(struct loop *loop)
 {
     struct request *request = &loop->request;
-    int64_t end_ns = service_now_ns() + (int64_t)request->wait.timeout_ms * 1000000;
+    int64_t limit_ms = (int64_t)loop->context->config->request_timeout_ms;
+    int64_t limit_ns = limit_ms == 0 ? INT64_MAX : request->start_ns + limit_ms * 1000000;
+    int64_t wait_ns = service_now_ns() + (int64_t)request->wait.timeout_ms * 1000000;
+    int64_t end_ns = wait_ns < limit_ns ? wait_ns : limit_ns;
 
     for (;;) {
         struct pollfd fds[] = {{.fd = request->wait.fd, .events = request->wait.events},
                                {.fd = loop->fd, .events = loop->hang_events}};
         int64_t left_ns = end_ns - service_now_ns();
         int ready = poll(fds, 2, left_ns <= 0 ? 0 : (int)((left_ns + 999999) / 1000000));
-        if (fds[0].revents != 0 || (ready == 0 && left_ns <= 0)) {
-            return request_resume(request, ready > 0 ? fds[0].revents : 0);
+        if (ready > 0 && fds[0].revents != 0) {
+            return call(loop, true, fds[0].revents);
+        }
+        if (ready == 0 && left_ns <= 0 && end_ns == limit_ns) {
+            board_count(&loop->context->slot->timed_out);
+            return cancel(request, 504);
+        }
+        if (ready == 0 && left_ns <= 0) {
+            return call(loop, true, 0);
         }
         if (ready > 0 && service_peer_gone(loop->fd, loop->hang_events)) {
             board_count(&loop->context->slot->aborted);
-            request_cancel(request);
-            request->broken = true;
-            return FH_OK;
+            return cancel(request, 0);
         }
     }
 }
@@ -327,17 +385,16 @@ run_request(struct loop *loop)
 {
     struct engine_context *context = loop->context;
     struct request *request = &loop->request;
-    int64_t start_ns = service_now_ns();
 
     loop->left--;
     request_route(request, context->router);
-    service_begin(context, request, start_ns);
-    enum fh_result result = request_run(request);
+    service_begin(context, request, service_now_ns());
+    enum fh_result result = call(loop, false, 0);
     while (result == FH_WAIT) {
         result = wait_and_resume(loop);
     }
-    bool whole = !request->broken && put_library(request, true) == 0;
-    service_end(context, request, start_ns, service_now_ns()); /* while the parameters live */
+    bool whole = !request->broken && put_library(request, take_head(request, true)) == 0;
+    service_end(context, request, service_now_ns()); /* while the parameters live */
     if (whole) {
         loop->library.keepConnection = 1; /* closing is ours: the library would wait 2 s */
         FCGX_Finish_r(&loop->library);
@@ -438,6 +495,23 @@ init_library(void)
     return result;
 }
 
+/* For the watch thread: the running handler takes its time. */
+static int64_t
+on_slow(void *owner, int64_t now_ns)
+{
+    struct loop *loop = owner;
+
+    if (time_limit_running() == NULL) {
+        return INT64_MAX;
+    }
+    int64_t next_ns = time_limit_keep(loop->context->config, &loop->watch, now_ns);
+    if (next_ns == TIME_LIMIT_OVER) {
+        time_limit_give_up(loop->context->slot, &loop->request, loop->fd);
+        _exit(CHILD_EXIT_TIMEOUT);
+    }
+    return next_ns;
+}
+
 static int
 prepare(struct engine_context *context)
 {
@@ -466,6 +540,8 @@ prepare(struct engine_context *context)
     }
     loop->library.ipcFd = -1;
     request_init(&loop->request, &io, loop);
+    time_limit_prepare();
+    watch_init(&loop->watch, on_slow, loop);
     return 0;
 }
 

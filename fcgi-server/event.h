@@ -46,9 +46,8 @@ struct event_engine {
     int64_t slow_until_ns;  /* handlers have been slow until now: see event_is_slow() */
     int64_t queue_empty_ns; /* when nothing waited in the queues last */
     struct event_slow slow[EVENT_SLOW_SLOTS];
-    int64_t retry_ns;                 /* see event_on_slow() */
-    int64_t pause_until_ns;           /* no accept() before: out of descriptors */
-    struct exchange *_Atomic running; /* whose handler is called; NULL: none */
+    int64_t retry_ns;       /* see event_on_slow() */
+    int64_t pause_until_ns; /* no accept() before: out of descriptors */
 };
 
 /* The engine of this process. */
@@ -99,10 +98,6 @@ bool event_give_away(struct event_engine *engine);
 
 /* The watch has found the running handler slow (event_busy.c). */
 int64_t event_on_slow(void *engine, int64_t now_ns);
-
-/* Installs the handler of the signal that event_on_slow() sends to the serving
- * thread to interrupt a handler. */
-void event_prepare_interrupt(void);
 
 extern const struct request_io event_io;
 

@@ -10,6 +10,7 @@
 #include "router.h"
 #include "scoreboard.h"
 #include "service.h"
+#include "time_limit.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -99,7 +100,6 @@ after_answer(struct event_engine *engine, struct connection *connection)
     }
     request_reset(&exchange->request);
     intake_reset(&exchange->intake);
-    exchange->told_slow = false;
     if (intake_is_empty(&exchange->intake)) {
         connection_release(&engine->connections, connection);
         connection_move(&engine->connections, connection, CONNECTION_IDLE, engine->now_ns);
@@ -187,7 +187,7 @@ refuse(struct event_engine *engine, struct connection *connection, int status)
     request->id = connection->exchange->intake.id;
     request_refuse(request, status);
     service_begin(engine->context, request, engine->now_ns);
-    service_end(engine->context, request, engine->now_ns, engine->now_ns);
+    service_end(engine->context, request, engine->now_ns);
     answer_build(&engine->answer, request, true);
     answer_send(&engine->answer, connection->fd); /* a short text: fits, or nobody reads */
     event_linger(engine, connection);
@@ -203,7 +203,7 @@ finish(struct event_engine *engine, struct connection *connection)
 
     engine->in_flight--;
     timers_clear(&engine->timers, &exchange->timer);
-    service_end(engine->context, &exchange->request, exchange->start_ns, engine->now_ns);
+    service_end(engine->context, &exchange->request, engine->now_ns);
     send_answer(engine, connection);
 }
 
@@ -211,7 +211,7 @@ static int64_t
 deadline_of(const struct event_engine *engine, const struct exchange *exchange)
 {
     int64_t limit_ms = (int64_t)engine->config->request_timeout_ms;
-    return limit_ms == 0 ? INT64_MAX : exchange->start_ns + limit_ms * MS;
+    return limit_ms == 0 ? INT64_MAX : exchange->request.start_ns + limit_ms * MS;
 }
 
 /* Sets up what fh_wait() asked for. */
@@ -306,11 +306,11 @@ call(struct event_engine *engine, struct connection *connection, bool again, sho
 
     connection_move(&engine->connections, connection, CONNECTION_RUNNING, begun_ns);
     board_state(engine->context->slot, BOARD_RUNNING);
-    engine->running = exchange;
+    time_limit_run(request);
     watch_enter(&engine->watch, begun_ns, needs_watch(engine, request->entry));
     enum fh_result result = again ? request_resume(request, revents) : request_run(request);
     watch_leave(&engine->watch);
-    engine->running = NULL;
+    time_limit_run(NULL);
 
     engine->now_ns = service_now_ns();
     if (engine->now_ns - begun_ns > WATCH_SLOW_NS) {
@@ -406,7 +406,6 @@ start(struct event_engine *engine, struct connection *connection, bool gone)
     if (refused == 0) {
         refused = service_overdue(engine->config, request);
     }
-    exchange->start_ns = engine->now_ns;
     engine->left -= engine->left > 0;
     engine->in_flight++;
     if (refused == 0 && waited_too_long(engine)) {
@@ -415,7 +414,7 @@ start(struct event_engine *engine, struct connection *connection, bool gone)
     if (refused == 0) {
         request_route(request, engine->context->router);
     }
-    service_begin(engine->context, request, exchange->start_ns);
+    service_begin(engine->context, request, engine->now_ns);
     if (refused != 0) {
         request_refuse(request, refused);
         finish(engine, connection);

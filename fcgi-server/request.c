@@ -38,6 +38,7 @@ request_reset(struct request *request)
     request->head_sent = false;
     request->broken = false;
     request->timed_out = false;
+    request->told_slow = false;
     request->lines = NULL; /* was in the arena */
     request->lines_size = 0;
     if (request->out_size > OUT_KEPT) {

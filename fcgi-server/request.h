@@ -88,7 +88,10 @@ struct request {
     bool is_head;           /* the method is HEAD: nothing is sent after the head */
     bool head_sent;         /* the head has left: it cannot change any more */
     bool broken;            /* sending failed, or the answer cannot be completed: close */
+    int64_t start_ns;       /* when it began to run (CLOCK_MONOTONIC) */
+    int64_t stopped_ns;     /* when request_timeout interrupted it */
     _Atomic bool timed_out; /* the time limit interrupted it: FH_ERROR becomes 504 */
+    _Atomic bool told_slow; /* the slow log has it */
     const char *type;       /* value of Content-Type, in the arena; NULL: none was set */
     char *lines;            /* other header lines so far, each ended by CR LF */
     size_t lines_length;

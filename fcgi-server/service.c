@@ -132,6 +132,7 @@ service_begin(struct engine_context *context, struct request *request, int64_t n
     if (uri == NULL) {
         uri = request_path(request, &uri_length);
     }
+    request->start_ns = now_ns;
     board_request_begin(context->slot, now_ns, request_param(request, "REQUEST_METHOD", NULL), uri,
                         uri_length, request->entry == NULL ? NULL : request->entry->file,
                         request->body.length);
@@ -159,14 +160,13 @@ tell_slow(struct engine_context *context, struct request *request, int64_t elaps
 }
 
 void
-service_end(struct engine_context *context, struct request *request, int64_t start_ns,
-            int64_t now_ns)
+service_end(struct engine_context *context, struct request *request, int64_t now_ns)
 {
     const struct config *config = context->config;
     int status = request->status == 0 ? 200 : request->status;
-    int64_t elapsed_ns = now_ns - start_ns;
+    int64_t elapsed_ns = now_ns - request->start_ns;
 
-    board_request_end(context->slot, now_ns, start_ns, status);
+    board_request_end(context->slot, now_ns, request->start_ns, status);
     if (config->slow_ms > 0 && elapsed_ns >= (int64_t)config->slow_ms * 1000000) {
         tell_slow(context, request, elapsed_ns);
     }

@@ -48,11 +48,10 @@ int service_take(struct request *request, struct intake *intake);
  * header is called HTTP_something. Without it nothing is refused. */
 int service_overdue(const struct config *config, const struct request *request);
 
-/* <request> is about to run. */
+/* <request> is about to run: sets its start_ns. */
 void service_begin(struct engine_context *context, struct request *request, int64_t now_ns);
 
 /* <request> has run and its answer is on its way. */
-void service_end(struct engine_context *context, struct request *request, int64_t start_ns,
-                 int64_t now_ns);
+void service_end(struct engine_context *context, struct request *request, int64_t now_ns);
 
 #endif

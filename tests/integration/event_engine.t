@@ -140,31 +140,6 @@ t.case("overload", function()
     server:stop()
 end)
 
-t.case("time limit", function()
-    local loop = t.dir .. "/loop.lua"
-    process.write_file(loop, "return function() local n = 0 while true do n = n + 1 end end\n")
-    local server = t.server.start {
-        engine = "event", children = 2, routes = { "/loop=" .. loop },
-        arguments = { "--request-timeout", "300ms", "--lua-no-jit", "--stop-timeout", "2s" },
-    }
-    local pids = table.concat(server:workers(), " ")
-    local answer = fcgi.get(server.address, "/lua/sleep?ms=20000", { timeout = 10 })
-    t.is(answer.status, 504, "a Lua request that waits too long")
-    t.is(table.concat(server:workers(), " "), pids, "costs no child")
-
-    answer = fcgi.get(server.address, "/loop", { timeout = 10 })
-    t.is(answer.status, 504, "Lua code that runs too long is interrupted")
-
-    answer = fcgi.get(server.address, "/sleep?ms=20000", { timeout = 10 })
-    t.is(answer.status, 504, "the client of a C handler that does not return is answered, too")
-    t.ok(process.poll(10, function()
-        local now = table.concat(server:workers(), " ")
-        return #server:workers() == 2 and now ~= pids
-    end), "and its child replaced")
-    t.is(server:get("/hello?name=x").body, "<h1>Hello x</h1>", "service goes on")
-    server:stop()
-end)
-
 t.case("handover", function()
     local server = t.server.start { engine = "event", children = 2 }
     local kept = {}
