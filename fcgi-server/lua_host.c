@@ -325,9 +325,9 @@ hook(lua_State *L, lua_Debug *event)
     if (host == NULL || host->running == NULL) {
         return;
     }
-    if (host->slow) {
-        host->slow = false;
-        lua_task_log_slow(host->running, L);
+    if (host->slow_ms > 0) {
+        lua_task_log_slow(host->running, L, host->slow_ms);
+        host->slow_ms = 0;
         if (!host->interrupted) {
             lua_sethook(L, NULL, 0, 0);
         }
@@ -353,10 +353,10 @@ lua_host_interrupt(void)
 }
 
 void
-lua_host_log_slow(void)
+lua_host_log_slow(uint32_t elapsed_ms)
 {
     if (lua_host_here != NULL && lua_host_here->running != NULL) {
-        lua_host_here->slow = true;
+        lua_host_here->slow_ms = elapsed_ms > 0 ? elapsed_ms : 1;
         arm(lua_host_here);
     }
 }

@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct fh_handler;
 struct lua_host;
@@ -43,8 +44,8 @@ void lua_host_free(struct lua_host *host);
  * certainty must be ready to end the process (lua_options.no_jit avoids that). */
 void lua_host_interrupt(void);
 
-/* The Lua traceback of what runs now, for the slow log: the interrupted code
- * logs it itself when this is called before. Async-signal-safe, as above. */
-void lua_host_log_slow(void);
+/* Puts the Lua traceback of what runs now, for <elapsed_ms> so far, into the slow log:
+ * the interrupted code writes it itself. Async-signal-safe, as above. */
+void lua_host_log_slow(uint32_t elapsed_ms);
 
 #endif

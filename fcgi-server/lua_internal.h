@@ -99,7 +99,7 @@ struct lua_host {
     /* Read and written by lua_host_interrupt() in a signal handler. */
     struct lua_task *volatile running;
     volatile bool interrupted;
-    volatile bool slow;
+    volatile uint32_t slow_ms; /* to be told of once, with this time; 0: not */
 
     struct lua_socket_pool *pool; /* connections that scripts kept */
 };
@@ -120,7 +120,7 @@ void lua_task_open(lua_State *L);
 const char *lua_task_split(const char *message, int *line, int *name_length);
 
 /* Logs where the running <task> is; <L> is the coroutine that runs. */
-void lua_task_log_slow(struct lua_task *task, lua_State *L);
+void lua_task_log_slow(struct lua_task *task, lua_State *L, uint32_t elapsed_ms);
 
 /* Frees the idle ones. */
 void lua_task_close(struct lua_host *host);

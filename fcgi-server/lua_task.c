@@ -3,6 +3,7 @@
  * Requests as coroutines. A finished coroutine is used again; one that failed or
  * was cancelled is left to the garbage collector.
  */
+#include "access_log.h"
 #include "log.h"
 #include "lua_internal.h"
 
@@ -131,12 +132,16 @@ report(struct lua_task *task)
 }
 
 void
-lua_task_log_slow(struct lua_task *task, lua_State *L)
+lua_task_log_slow(struct lua_task *task, lua_State *L, uint32_t elapsed_ms)
 {
-    char text[FRAMES_MAX] = "slow";
+    const char *method = fh_param(task->request, "REQUEST_METHOD", NULL);
+    const char *path = fh_param(task->request, "SCRIPT_NAME", NULL);
+    char what[300];
+    char text[FRAMES_MAX] = "    runs";
 
+    snprintf(what, sizeof what, "%s %s", method == NULL ? "-" : method, path == NULL ? "-" : path);
     append_frames(L, text, sizeof text);
-    log_warn("%s: %s", task->script->file, text);
+    slow_log_write(what, task->script->file, elapsed_ms, text);
 }
 
 /* --- life ------------------------------------------------------------------ */
@@ -303,10 +308,10 @@ run(struct lua_task *task, int arguments)
     host->running = task;
     int status = lua_resume(task->thread, arguments);
     host->running = NULL;
-    if (host->interrupted || host->slow) {
+    if (host->interrupted || host->slow_ms > 0) {
         lua_sethook(host->main, NULL, 0, 0);
         host->interrupted = false;
-        host->slow = false;
+        host->slow_ms = 0;
     }
     if (status == LUA_YIELD && task->step != NULL) {
         return wait_again(task);

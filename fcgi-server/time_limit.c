@@ -6,6 +6,7 @@
 #include "request.h"
 #include "router.h"
 #include "scoreboard.h"
+#include "service.h"
 
 #include <signal.h>
 #include <stddef.h>
@@ -31,7 +32,7 @@ on_interrupt(int number)
     if (request->timed_out) {
         lua_host_interrupt();
     } else if (request->told_slow) {
-        lua_host_log_slow();
+        lua_host_log_slow((uint32_t)((service_now_ns() - request->start_ns) / 1000000));
     }
 }
 

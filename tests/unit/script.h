@@ -6,6 +6,7 @@
 #ifndef SCRIPT_H
 #define SCRIPT_H
 
+#include "access_log.h"
 #include "log.h"
 #include "lua_host.h"
 #include "request.h"
@@ -37,6 +38,12 @@ log_line(enum log_level level, const char *format, ...)
     vsnprintf(logged + length, sizeof logged - length - 1, format, arguments);
     va_end(arguments);
     strcat(logged, "\n");
+}
+
+void
+slow_log_write(const char *what, const char *handler, uint64_t elapsed_ms, const char *trace)
+{
+    log_warn("slow: %s took %d ms in %s: %s", what, (int)elapsed_ms, handler, trace);
 }
 
 __attribute__((unused)) static int
