@@ -5,8 +5,8 @@ package.path = (arg[0]:match("^(.*)/") or ".") .. "/../lib/?.lua;" .. package.pa
 local t = require("testing")
 package.path = t.root .. "/?.lua;" .. package.path
 t.need("chromium")
-local documents = require("bench.suite.documents")
-local html = require("bench.suite.report_html")
+local documents = require("bench.suite.run.documents")
+local html = require("bench.suite.report.report_html")
 local synthetic = require("synthetic")
 
 local record = synthetic.results(documents.select(nil, t.root .. "/bench/documents"))

@@ -22,7 +22,7 @@ local function run(arguments, timeout)
 end
 
 -- An application of the user's own, already running: here the scripted one is nginx by hand.
-local own = assert(require("bench.suite.stack").up("nginx-return", { variant = "tuned" }))
+local own = assert(require("bench.suite.stacks.stack").up("nginx-return", { variant = "tuned" }))
 
 t.write_file(folder .. "/broken.lua", [[
 return { title = "ends at once", needs = {}, pages = { echo = "/" },
@@ -102,5 +102,5 @@ for _, words in ipairs { {}, { "sideways" }, { "list", "all" }, { "doctor", "now
         ("bench/bench %s: exit code 1, the reason and where the usage is"):format(table.concat(words, " ")))
 end
 
-require("bench.suite.stack").down(own)
+require("bench.suite.stacks.stack").down(own)
 t.done()

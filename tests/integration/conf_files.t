@@ -7,10 +7,10 @@ package.path = (arg[0]:match("^(.*)/") or ".") .. "/../lib/?.lua;" .. package.pa
 local t = require("testing")
 package.path = t.root .. "/?.lua;" .. package.path
 local cjson = require("cjson")
-local files = require("bench.suite.files")
-local http = require("bench.suite.http")
-local programs = require("bench.suite.programs")
-local stack = require("bench.suite.stack")
+local files = require("bench.suite.system.files")
+local http = require("bench.suite.system.http")
+local programs = require("bench.suite.stacks.programs")
+local stack = require("bench.suite.stacks.stack")
 
 local prefix = t.dir .. "/any prefix"
 files.make_folder(prefix .. "/pages")

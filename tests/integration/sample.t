@@ -7,9 +7,9 @@ package.path = t.root .. "/?.lua;" .. package.path
 local socket = require("posix.sys.socket")
 local unistd = require("posix.unistd")
 
-local proc = require("bench.suite.proc")
-local sample = require("bench.suite.sample")
-local sock_diag = require("bench.suite.sock_diag")
+local proc = require("bench.suite.system.proc")
+local sample = require("bench.suite.measurement.sample")
+local sock_diag = require("bench.suite.system.sock_diag")
 
 -- Texts as proc(5) prints them.
 local stat = proc.parse_stat("42 (a (b) c) S 7 42 42 0 -1 4194560 1 2 3 4 150 50 25 75 20 0 3 0 9876 1 2 3")
@@ -104,7 +104,7 @@ t.is(sample.difference(after, sample.take(groups)).groups.busy.started, 1, "a ne
 -- The sampler never outlives its parent.
 t.write_file(t.dir .. "/orphan.lua", [[
     package.path = arg[1] .. "/?.lua;" .. package.path
-    local sample = require("bench.suite.sample")
+    local sample = require("bench.suite.measurement.sample")
     local handle = sample.start({}, { path = arg[2], interval_s = 0.05 })
     print(handle.pid)
 ]])

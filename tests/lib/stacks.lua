@@ -9,8 +9,8 @@ local t = require("testing")
 package.path = t.root .. "/?.lua;" .. package.path
 local stat = require("posix.sys.stat")
 local stdlib = require("posix.stdlib")
-local http = require("bench.suite.http")
-local stack = require("bench.suite.stack")
+local http = require("bench.suite.system.http")
+local stack = require("bench.suite.stacks.stack")
 
 local function table_page(max)
     local parts = {}

@@ -3,9 +3,9 @@
 -- Results of a run that never took place: the shipped documents with made-up rates, for tests of
 -- what is computed and rendered from results. The same every time. Needs bench/suite on the path.
 
-local judge = require("bench.suite.judge")
-local plan = require("bench.suite.plan")
-local results = require("bench.suite.results")
+local judge = require("bench.suite.analysis.judge")
+local plan = require("bench.suite.run.plan")
+local results = require("bench.suite.report.results")
 
 local synthetic = {}
 
@@ -135,7 +135,7 @@ local function programs(step, random)
     return record
 end
 
---- Results of all steps of <documents> (loaded by bench.suite.documents). options: noise (deviation
+--- Results of all steps of <documents> (loaded by bench.suite.run.documents). options: noise (deviation
 -- of the logarithm of a rate, default 0.02), seed.
 function synthetic.results(documents, options)
     options = options or {}

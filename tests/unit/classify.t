@@ -4,7 +4,7 @@
 package.path = (arg[0]:match("^(.*)/") or ".") .. "/../lib/?.lua;" .. package.path
 local t = require("testing")
 package.path = t.root .. "/?.lua;" .. package.path
-local classify = require("bench.suite.classify")
+local classify = require("bench.suite.analysis.classify")
 
 -- tests/fixtures/nginx-upstream-failures.log: nginx 1.22.1 against upstreams that fail on purpose,
 -- one location for each way of failing; the request's path says which.

@@ -4,7 +4,7 @@
 package.path = (arg[0]:match("^(.*)/") or ".") .. "/../lib/?.lua;" .. package.path
 local t = require("testing")
 package.path = t.root .. "/?.lua;" .. package.path
-local doctor = require("bench.suite.doctor")
+local doctor = require("bench.suite.system.doctor")
 
 local function facts(changes)
     local f = {

@@ -4,9 +4,9 @@
 package.path = (arg[0]:match("^(.*)/") or ".") .. "/../lib/?.lua;" .. package.path
 local t = require("testing")
 package.path = t.root .. "/?.lua;" .. package.path
-local recommend = require("bench.suite.recommend")
-local statistics = require("bench.suite.statistics")
-local usl = require("bench.suite.usl")
+local recommend = require("bench.suite.tune.recommend")
+local statistics = require("bench.suite.analysis.statistics")
+local usl = require("bench.suite.analysis.usl")
 
 math.randomseed(7)
 -- A row whose rounds scatter by +-<noise>, in a fixed pattern.

@@ -4,7 +4,7 @@
 package.path = (arg[0]:match("^(.*)/") or ".") .. "/../lib/?.lua;" .. package.path
 local t = require("testing")
 package.path = t.root .. "/?.lua;" .. package.path
-local statistics = require("bench.suite.statistics")
+local statistics = require("bench.suite.analysis.statistics")
 
 local function near(got, want, tolerance, name)
     t.ok(got and math.abs(got - want) <= (tolerance or 1e-9) * math.max(1, math.abs(want)),

@@ -4,9 +4,9 @@
 package.path = (arg[0]:match("^(.*)/") or ".") .. "/../lib/?.lua;" .. package.path
 local t = require("testing")
 package.path = t.root .. "/?.lua;" .. package.path
-local compare = require("bench.suite.compare")
-local documents = require("bench.suite.documents")
-local judge = require("bench.suite.judge")
+local compare = require("bench.suite.report.compare")
+local documents = require("bench.suite.run.documents")
+local judge = require("bench.suite.analysis.judge")
 local synthetic = require("synthetic")
 
 local random = synthetic.generator(11)

@@ -4,8 +4,8 @@
 package.path = (arg[0]:match("^(.*)/") or ".") .. "/../lib/?.lua;" .. package.path
 local t = require("testing")
 package.path = t.root .. "/?.lua;" .. package.path
-local documents = require("bench.suite.documents")
-local plan = require("bench.suite.plan")
+local documents = require("bench.suite.run.documents")
+local plan = require("bench.suite.run.plan")
 
 local all = documents.select(nil, t.root .. "/bench/documents")
 t.is(#all, 5, "five documents are shipped")

@@ -4,10 +4,10 @@
 package.path = (arg[0]:match("^(.*)/") or ".") .. "/../lib/?.lua;" .. package.path
 local t = require("testing")
 package.path = t.root .. "/?.lua;" .. package.path
-local files = require("bench.suite.files")
-local interrupt = require("bench.suite.interrupt")
-local measure = require("bench.suite.measure")
-local process = require("bench.suite.process")
+local files = require("bench.suite.system.files")
+local interrupt = require("bench.suite.system.interrupt")
+local measure = require("bench.suite.measurement.measure")
+local process = require("bench.suite.system.process")
 
 -- Programs.
 local result = process.run({ "sh", "-c", "echo out; echo err >&2; exit 3" })

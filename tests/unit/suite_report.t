@@ -5,12 +5,12 @@ package.path = (arg[0]:match("^(.*)/") or ".") .. "/../lib/?.lua;" .. package.pa
 local t = require("testing")
 package.path = t.root .. "/?.lua;" .. package.path
 local cjson = require("cjson")
-local documents = require("bench.suite.documents")
-local format = require("bench.suite.format")
-local html = require("bench.suite.report_html")
-local markdown = require("bench.suite.report_markdown")
-local story = require("bench.suite.story")
-local svg = require("bench.suite.svg")
+local documents = require("bench.suite.run.documents")
+local format = require("bench.suite.report.format")
+local html = require("bench.suite.report.report_html")
+local markdown = require("bench.suite.report.report_markdown")
+local story = require("bench.suite.report.story")
+local svg = require("bench.suite.report.svg")
 local synthetic = require("synthetic")
 
 -- Numbers.

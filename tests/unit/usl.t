@@ -4,7 +4,7 @@
 package.path = (arg[0]:match("^(.*)/") or ".") .. "/../lib/?.lua;" .. package.path
 local t = require("testing")
 package.path = t.root .. "/?.lua;" .. package.path
-local usl = require("bench.suite.usl")
+local usl = require("bench.suite.analysis.usl")
 
 local function near(got, want, tolerance, name)
     t.ok(got and math.abs(got - want) <= tolerance * math.abs(want),

@@ -1,0 +1,160 @@
+-- Two runs side by side: the same comparison and arm in two results folders (two commits, two
+-- machines), as a ratio with an interval, and an exit code for pipelines. Pure but for print().
+
+local results = require("bench.suite.report.results")
+local statistics = require("bench.suite.analysis.statistics")
+
+local compare = {}
+
+-- A slower arm is a regression beyond this loss and beyond the noise of both runs.
+local DEFAULT_LIMIT_PERCENT = 5
+
+--- Ratio b/a of two independent samples of rates (all above 0), with the 95 % interval of Welch's
+-- t-test on the logarithms: {ratio, low, high}; low and high are nil for fewer than two values.
+-- Welch 1947; degrees of freedom by Satterthwaite 1946.
+function compare.independent_ratio(a, b)
+    local logs = { {}, {} }
+    for side, list in ipairs({ a, b }) do
+        for _, value in ipairs(list) do
+            if value > 0 then
+                logs[side][#logs[side] + 1] = math.log(value)
+            end
+        end
+    end
+    if #logs[1] == 0 or #logs[2] == 0 then
+        return nil
+    end
+    local difference = statistics.mean(logs[2]) - statistics.mean(logs[1])
+    local result = { ratio = math.exp(difference) }
+    if #logs[1] > 1 and #logs[2] > 1 then
+        local va = statistics.stdev(logs[1]) ^ 2 / #logs[1]
+        local vb = statistics.stdev(logs[2]) ^ 2 / #logs[2]
+        local half = 0
+        if va + vb > 0 then
+            local df = (va + vb) ^ 2 / (va ^ 2 / (#logs[1] - 1) + vb ^ 2 / (#logs[2] - 1))
+            half = statistics.t_quantile(math.max(1, df)) * math.sqrt(va + vb)
+        end
+        result.low, result.high = math.exp(difference - half), math.exp(difference + half)
+    end
+    return result
+end
+
+-- "document / comparison / arm" -> {summary, floor} of every measured arm.
+local function index(record)
+    local map, order = {}, {}
+    for _, document in ipairs(record.documents) do
+        for _, part in ipairs(document.parts) do
+            for _, arm in ipairs(part.arms or {}) do
+                if arm.summary then
+                    local key = ("%s / %s / %s"):format(document.name, part.name, arm.key)
+                    map[key], order[#order + 1] = { summary = arm.summary, floor = (part.noise or {}).floor or 0 }, key
+                end
+            end
+        end
+    end
+    return map, order
+end
+
+local function row_of(key, a, b, limit)
+    local row = { key = key, a = a.summary.ok_per_s.median, b = b.summary.ok_per_s.median, floor = math.max(a.floor, b.floor) }
+    local ratio = compare.independent_ratio(a.summary.ok_per_s.values, b.summary.ok_per_s.values)
+    row.verdict = "no difference shown"
+    if ratio then
+        row.ratio, row.low, row.high = ratio.ratio, ratio.low, ratio.high
+        local threshold = math.max(limit, row.floor)
+        if ratio.high and ratio.high < 1 and 1 / ratio.ratio - 1 > threshold then
+            row.verdict = "slower"
+        elseif ratio.low and ratio.low > 1 and ratio.ratio - 1 > threshold then
+            row.verdict = "faster"
+        end
+    end
+    local cpu_a, cpu_b = a.summary.server_cpu_us_per_request, b.summary.server_cpu_us_per_request
+    row.cpu_ratio = cpu_a and cpu_b and cpu_a > 0 and cpu_b / cpu_a or nil
+    if (b.summary.failed_share or 0) > (a.summary.failed_share or 0) + 0.01 then
+        row.verdict = "more failures"
+    end
+    return row
+end
+
+--- Compares results <a> (before) with <b> (after): {rows = list of {key, a, b, ratio, low, high,
+-- cpu_ratio, floor, verdict}, regressions, only_a, only_b (lists of keys), notes}. limit: fraction.
+function compare.records(a, b, limit)
+    local before, order = index(a)
+    local after, after_order = index(b)
+    local result = { rows = {}, regressions = 0, only_a = {}, only_b = {}, notes = {} }
+    for _, key in ipairs(order) do
+        if after[key] then
+            local row = row_of(key, before[key], after[key], limit)
+            result.rows[#result.rows + 1] = row
+            if row.verdict == "slower" or row.verdict == "more failures" then
+                result.regressions = result.regressions + 1
+            end
+        else
+            result.only_a[#result.only_a + 1] = key
+        end
+    end
+    for _, key in ipairs(after_order) do
+        if not before[key] then
+            result.only_b[#result.only_b + 1] = key
+        end
+    end
+    for _, name in ipairs({ "cpu", "cpus", "kernel" }) do
+        if a.machine[name] ~= b.machine[name] then
+            result.notes[#result.notes + 1] = ("%s differs: %s, %s"):format(name, tostring(a.machine[name]), tostring(b.machine[name]))
+        end
+    end
+    for name, record in pairs({ A = a, B = b }) do
+        if not record.complete then
+            result.notes[#result.notes + 1] = name .. " is incomplete"
+        end
+    end
+    table.sort(result.notes)
+    return result
+end
+
+local function number(value)
+    return value and ("%.3f"):format(value) or "-"
+end
+
+--- The comparison as lines of text.
+function compare.text(result)
+    local lines = { ("%-58s %10s %10s  %-7s %-16s %-7s %s"):format("document / comparison / stack", "A /s", "B /s", "B/A", "95 % interval",
+        "CPU B/A", "verdict") }
+    for _, row in ipairs(result.rows) do
+        lines[#lines + 1] = ("%-58s %10.0f %10.0f  %-7s %-16s %-7s %s"):format(row.key, row.a, row.b, number(row.ratio),
+            number(row.low) .. " to " .. number(row.high), number(row.cpu_ratio), row.verdict)
+    end
+    for _, key in ipairs(result.only_a) do
+        lines[#lines + 1] = key .. ": only in A"
+    end
+    for _, key in ipairs(result.only_b) do
+        lines[#lines + 1] = key .. ": only in B"
+    end
+    for _, note in ipairs(result.notes) do
+        lines[#lines + 1] = "note: " .. note
+    end
+    lines[#lines + 1] = ("%d compared, %d %s"):format(#result.rows, result.regressions,
+        result.regressions == 1 and "regression" or "regressions")
+    return lines
+end
+
+--- Reads two folders, prints the comparison, returns the exit code: 0, or 3 on a regression.
+-- <limit_percent>: smallest loss that counts (default 5).
+function compare.print(path_a, path_b, limit_percent)
+    local records = {}
+    for i, path in ipairs({ path_a, path_b }) do
+        local record, reason = results.load(path)
+        if not record then
+            error({ usage = reason }, 0)
+        end
+        records[i] = record
+    end
+    local result = compare.records(records[1], records[2], (limit_percent or DEFAULT_LIMIT_PERCENT) / 100)
+    print(table.concat(compare.text(result), "\n"))
+    if #result.rows == 0 then
+        error({ usage = "the two folders have no comparison in common" }, 0)
+    end
+    return result.regressions > 0 and 3 or 0
+end
+
+return compare

@@ -1,0 +1,96 @@
+-- What a result must be read with: processors, kernel, versions, settings, load before the run.
+
+local utsname = require("posix.sys.utsname")
+local files = require("bench.suite.system.files")
+local process = require("bench.suite.system.process")
+
+local machine = {}
+
+-- Program, and how it is asked for its version; the first line that matches is kept.
+local PROGRAMS = {
+    { "nginx", { "/usr/sbin/nginx", "-v" } },
+    { "apache", { "/usr/sbin/apache2", "-v" } },
+    { "lighttpd", { "/usr/sbin/lighttpd", "-v" } },
+    { "php", { "php", "-v" } },
+    { "node", { "node", "--version" } },
+    { "luajit", { "luajit", "-v" } },
+    { "uwsgi", { "uwsgi", "--version" } },
+    { "gcc", { "gcc", "--version" } },
+}
+
+local SETTINGS = {
+    somaxconn = "/proc/sys/net/core/somaxconn",
+    local_ports = "/proc/sys/net/ipv4/ip_local_port_range",
+    tcp_tw_reuse = "/proc/sys/net/ipv4/tcp_tw_reuse",
+    tcp_max_syn_backlog = "/proc/sys/net/ipv4/tcp_max_syn_backlog",
+    governor = "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
+    turbo_off = "/sys/devices/system/cpu/intel_pstate/no_turbo",
+    clocksource = "/sys/devices/system/clocksource/clocksource0/current_clocksource",
+}
+
+local function first_line(path)
+    local text = files.read(path)
+    return text and text:match("^[^\n]*"):gsub("\t", " ") or nil
+end
+
+--- Processors this process may use.
+function machine.cpus()
+    local count = 0
+    local allowed = (files.read("/proc/self/status") or ""):match("Cpus_allowed_list:%s*(%S+)") or "0"
+    for first, last in allowed:gmatch("(%d+)%-?(%d*)") do
+        count = count + (last ~= "" and last - first + 1 or 1)
+    end
+    return count
+end
+
+--- Processor time of the whole machine so far, in seconds: busy (user, nice, system), softirq, steal.
+function machine.cpu_times()
+    local user, nice, system, softirq, steal =
+        (files.read("/proc/stat", 400) or ""):match("^cpu%s+(%d+) (%d+) (%d+) %d+ %d+ %d+ (%d+) (%d+)")
+    if not user then
+        return nil
+    end
+    return { busy_s = (user + nice + system) / 100, softirq_s = softirq / 100, steal_s = steal / 100 }
+end
+
+--- Threads that run or want to, this one included; nil when the kernel does not tell.
+function machine.running()
+    return tonumber((files.read("/proc/loadavg", 100) or ""):match("(%d+)/"))
+end
+
+local function memory_mib()
+    local kib = (files.read("/proc/meminfo") or ""):match("MemTotal:%s*(%d+)")
+    return kib and math.floor(kib / 1024)
+end
+
+local function commit(root)
+    local result = process.run({ "git", "-C", root, "describe", "--always", "--dirty", "--abbrev=12" }, { timeout_s = 5 })
+    return result.code == 0 and result.out:match("%S+") or nil
+end
+
+--- The record: {cpu, cpus, memory_mib, kernel, system, settings, load_average, versions, commit}.
+function machine.describe(root)
+    local name = utsname.uname()
+    local record = {
+        cpu = (files.read("/proc/cpuinfo") or ""):match("model name%s*:%s*([^\n]+)"),
+        cpus = machine.cpus(),
+        memory_mib = memory_mib(),
+        kernel = name.sysname .. " " .. name.release,
+        architecture = name.machine,
+        system = (files.read("/etc/os-release") or ""):match('PRETTY_NAME="([^"]*)"'),
+        load_average = tonumber((files.read("/proc/loadavg") or ""):match("^%S+")),
+        virtualised = (files.read("/proc/cpuinfo") or ""):find("hypervisor", 1, true) ~= nil,
+        settings = {},
+        versions = {},
+        commit = commit(root),
+    }
+    for key, path in pairs(SETTINGS) do
+        record.settings[key] = first_line(path)
+    end
+    for _, entry in ipairs(PROGRAMS) do
+        record.versions[entry[1]] = process.first_line(entry[2])
+    end
+    return record
+end
+
+return machine
