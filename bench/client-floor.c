@@ -54,18 +54,40 @@ connect_one(int epoll_fd, unsigned short port)
     return fd;
 }
 
+static unsigned
+number(const char *text)
+{
+    char *end;
+    unsigned long value = strtoul(text, &end, 10);
+    if (*text < '1' || *text > '9' || *end != '\0' || value > 65535)
+        errx(1, "'%s': give a number from 1 to 65535", text);
+    return (unsigned)value;
+}
+
+static double
+duration_s(const char *text)
+{
+    char *end;
+    double value = strtod(text, &end);
+    if (end == text || *end != '\0' || !(value > 0))
+        errx(1, "'%s': give the seconds, more than 0", text);
+    return value;
+}
+
 int
 main(int argc, char **argv)
 {
     if (argc != 4)
         errx(1, "usage: client-floor PORT CONNECTIONS SECONDS");
-    int connections = atoi(argv[2]), epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    double end_s = now_s() + atof(argv[3]);
+    unsigned short port = (unsigned short)number(argv[1]);
+    unsigned connections = number(argv[2]);
+    double end_s = now_s() + duration_s(argv[3]);
+    int epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     unsigned long long answers = 0;
     ssize_t size = 0;
     struct epoll_event events[256];
-    for (int i = 0; i < connections; i++) {
-        int fd = connect_one(epoll_fd, (unsigned short)atoi(argv[1]));
+    for (unsigned i = 0; i < connections; i++) {
+        int fd = connect_one(epoll_fd, port);
         ask(fd);
         if (size == 0 && (size = recv(fd, buffer, sizeof(buffer), 0)) > 0)
             ask(fd);

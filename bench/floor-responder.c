@@ -28,14 +28,24 @@
 
 _Static_assert(sizeof PAGE - 1 == 0x3c, "the first record announces its length");
 
+static unsigned
+number(const char *text)
+{
+    char *end;
+    unsigned long value = strtoul(text, &end, 10);
+    if (*text < '1' || *text > '9' || *end != '\0' || value > 65535)
+        errx(100, "'%s': give a number from 1 to 65535", text);
+    return (unsigned)value;
+}
+
 static int
 listen_at(const char *address)
 {
+    int is_local = strncmp(address, "unix:", 5) == 0;
     struct sockaddr_un local = {.sun_family = AF_UNIX};
     struct sockaddr_in inet = {.sin_family = AF_INET,
-                               .sin_port = htons((uint16_t)atoi(address)),
+                               .sin_port = htons(is_local ? 0 : (uint16_t)number(address)),
                                .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    int is_local = strncmp(address, "unix:", 5) == 0;
 
     if (is_local) {
         strncpy(local.sun_path, address + 5, sizeof local.sun_path - 1);
@@ -88,21 +98,21 @@ main(int argc, char **argv)
     if (argc < 2) {
         errx(100, "usage: floor-responder unix:/PATH|PORT [CHILDREN]");
     }
+    unsigned children = argc > 2 ? number(argv[2]) : 1;
     int listen_fd = listen_at(argv[1]);
     signal(SIGPIPE, SIG_IGN);
-    int children = argc > 2 ? atoi(argv[2]) : 1;
     int ready[2];
     char byte;
     if (pipe(ready) == -1) {
         err(111, "floor-responder: pipe");
     }
-    for (int child = 0; child < children; child++) {
+    for (unsigned child = 0; child < children; child++) {
         if (fork() == 0) {
             prctl(PR_SET_PDEATHSIG, SIGTERM);
             serve(listen_fd, ready[1]);
         }
     }
-    for (int child = 0; child < children && read(ready[0], &byte, 1) == 1; child++) {
+    for (unsigned child = 0; child < children && read(ready[0], &byte, 1) == 1; child++) {
     }
     if (write(STDOUT_FILENO, "ready\n", 6) == 6) {
         pause(); /* the children go when this goes */

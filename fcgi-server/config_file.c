@@ -4,6 +4,7 @@
  */
 #include "config_file.h"
 #include "config.h"
+#include "descriptors.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -189,9 +190,10 @@ load(lua_State *lua, const char *path)
 {
     char name[512];
     const char *variable = getenv("FCGI_SERVER_CONFIG");
-    int fd = variable != NULL ? atoi(variable) : -1;
+    int fd = variable != NULL ? descriptors_number(variable) : -1;
     struct stat status;
-    if (fd == -1 || fstat(fd, &status) == -1)
+    /* Somebody may have set the variable by hand, to a path perhaps. */
+    if (fd <= STDERR_FILENO || fstat(fd, &status) == -1)
         return luaL_loadfile(lua, path);
     char *text = lua_newuserdata(lua, (size_t)status.st_size + 1);
     ssize_t length = pread(fd, text, (size_t)status.st_size, 0);

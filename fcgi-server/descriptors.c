@@ -3,10 +3,13 @@
 
 #include <fcntl.h>
 #include <linux/close_range.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#define HIGHEST (1 << 20) /* the kernel's default of fs.nr_open */
 
 int
 descriptors_null(int fd)
@@ -51,6 +54,15 @@ descriptors_close_others(const int *keep, size_t count)
         next = (unsigned)sorted[i] + 1;
     }
     return (int)syscall(SYS_close_range, next, ~0u, 0);
+}
+
+int
+descriptors_number(const char *text)
+{
+    char *end;
+    long number = strtol(text, &end, 10);
+    bool good = *text >= '0' && *text <= '9' && *end == '\0' && number <= HIGHEST;
+    return good ? (int)number : -1;
 }
 
 int

@@ -18,6 +18,9 @@ int descriptors_null(int fd);
  * DESCRIPTORS_KEEP_MAX). Few calls, however many are open. Returns 0, or -1. */
 int descriptors_close_others(const int *keep, size_t count);
 
+/* The descriptor that <text> names, in decimal digits alone; -1 if it names none. */
+int descriptors_number(const char *text);
+
 /* A pipe, close-on-exec; the ends in <nonblock> (bit 0: read, bit 1: write) do
  * not block. Returns 0, or -1 with errno. */
 int descriptors_pipe(int ends[2], int nonblock);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "listener.h"
 #include "config.h"
+#include "descriptors.h"
 #include "log.h"
 #include "privileges.h"
 
@@ -203,7 +204,7 @@ open_inherited(struct listener *listener, struct config_error *error)
 {
     const char *count = getenv("LISTEN_FDS");
     const char *pid = getenv("LISTEN_PID");
-    if (count != NULL && (pid == NULL || atol(pid) == getpid())) {
+    if (count != NULL && (pid == NULL || strtol(pid, NULL, 10) == getpid())) {
         if (strcmp(count, "1") != 0)
             return FAIL("systemd passed %s sockets (LISTEN_FDS); give one per service", count);
         return take_over(listener, LISTENER_SYSTEMD_FD, "descriptor 3 (LISTEN_FDS)", error);
@@ -223,11 +224,10 @@ open_address(struct listener *listener, const struct config *config, struct conf
     if (strncmp(address, "unix:", 5) == 0)
         return open_unix(listener, address + 5, config, error);
     if (strncmp(address, "fd:", 3) == 0) {
-        char *end;
-        long number = strtol(address + 3, &end, 10);
-        if (end == address + 3 || *end != '\0' || number < 0 || number > 1 << 20)
+        int fd = descriptors_number(address + 3);
+        if (fd == -1)
             return FAIL("listen: '%s' is no descriptor; write fd:N", address);
-        return take_over(listener, (int)number, address, error);
+        return take_over(listener, fd, address, error);
     }
     return open_tcp(listener, address, error);
 }

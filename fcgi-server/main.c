@@ -127,7 +127,7 @@ static int
 close_inherited(const struct config *config)
 {
     int listening = config->listen != NULL && strncmp(config->listen, "fd:", 3) == 0
-                        ? atoi(config->listen + 3)
+                        ? descriptors_number(config->listen + 3)
                         : LISTENER_SYSTEMD_FD;
     return descriptors_close_others((int[]){config->ready_fd, listening}, 2);
 }

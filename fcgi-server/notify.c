@@ -50,7 +50,7 @@ notify_watchdog_ms(void)
 {
     const char *interval_us = getenv("WATCHDOG_USEC");
     const char *pid = getenv("WATCHDOG_PID");
-    if (interval_us == NULL || (pid != NULL && atol(pid) != getpid()))
+    if (interval_us == NULL || (pid != NULL && strtol(pid, NULL, 10) != getpid()))
         return 0;
-    return atoll(interval_us) / 2000;
+    return strtoll(interval_us, NULL, 10) / 2000;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "succession.h"
 #include "config.h"
+#include "descriptors.h"
 #include "process.h"
 #include "signals.h"
 
@@ -170,19 +171,23 @@ struct succession *
 succession_read(void)
 {
     const char *variable = getenv(STATE_VARIABLE);
-    struct succession *left = variable != NULL ? calloc(1, sizeof *left) : NULL;
-    if (left == NULL)
-        return NULL;
-    FILE *file = fdopen(atoi(variable), "r");
+    int fd = variable != NULL ? descriptors_number(variable) : -1;
     unsetenv(STATE_VARIABLE);
+    if (fd <= STDERR_FILENO) /* set by hand: nothing of ours, and to be left open */
+        return NULL;
+    FILE *file = fdopen(fd, "r");
     if (file == NULL)
         return NULL;
+    struct succession *left = calloc(1, sizeof *left);
     rewind(file);
-    bool good = read_state(file, left);
+    bool good = left != NULL && read_state(file, left);
     fclose(file);
-    if (good)
-        close_again(left);
-    return good ? left : NULL;
+    if (!good) {
+        free(left);
+        return NULL;
+    }
+    close_again(left);
+    return left;
 }
 
 /* --- the check before ----------------------------------------------------------------------- */

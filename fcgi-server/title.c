@@ -25,6 +25,14 @@ extend(char *end, char **list)
     return end;
 }
 
+static void
+release(char **list)
+{
+    for (char **word = list; word != NULL && *word != NULL; word++)
+        free(*word);
+    free(list);
+}
+
 static char **
 copy(char **list)
 {
@@ -32,8 +40,13 @@ copy(char **list)
     while (list[count] != NULL)
         count++;
     char **new = calloc(count + 1, sizeof *new);
-    for (size_t i = 0; new != NULL &&i < count; i++)
+    for (size_t i = 0; new != NULL &&i < count; i++) {
         new[i] = strdup(list[i]);
+        if (new[i] == NULL) {
+            release(new);
+            return NULL;
+        }
+    }
     return new;
 }
 
@@ -44,8 +57,11 @@ title_init(int argc, char ***argv)
     char *end = extend(extend(NULL, *argv), environ);
     char **arguments = copy(*argv);
     char **environment = copy(environ);
-    if (arguments == NULL || environment == NULL)
+    if (arguments == NULL || environment == NULL) {
+        release(arguments);
+        release(environment);
         return -1;
+    }
     *argv = title.arguments = arguments;
     environ = environment;
     title.start = start;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* links: fcgi-server/config.c fcgi-server/config_file.c fcgi-server/options.c */
+/* links: fcgi-server/config.c fcgi-server/config_file.c fcgi-server/descriptors.c fcgi-server/options.c */
 /* links: fcgi-server/allowed.c */
 /* A configuration file of any content is taken or refused with a message: never a crash, and
  * never a value outside its bounds. */

@@ -98,6 +98,19 @@ t.case("odd names", function()
     t.is(process.read_file(pid_file), nil, "and goes at the end")
 end)
 
+t.case("variables of a reload that no reload has set", function()
+    if not t.has("spawn-fcgi") then
+        return t.skip("variables set by hand", "no spawn-fcgi")
+    end
+    process.write_file(conf, first)
+    for _, value in ipairs { "/etc/passwd", "0", "", "3x", "99999999999999999999", "1000" } do
+        local server = t.server.start { config = conf, launch = "spawn-fcgi", children = 1,
+            env = { FCGI_SERVER_CONFIG = value, FCGI_SERVER_STATE = value } }
+        t.ok(greets(server), "file read, descriptor 0 kept: '" .. value .. "'", server:log_text())
+        server:stop()
+    end
+end)
+
 t.case("start", function()
     local log = t.dir .. "/start.log"
     local address = "unix:" .. t.dir .. "/start"

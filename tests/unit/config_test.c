@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* links: fcgi-server/config.c fcgi-server/options.c */
-/* links: fcgi-server/config_file.c fcgi-server/allowed.c */
+/* links: fcgi-server/config_file.c fcgi-server/allowed.c fcgi-server/descriptors.c */
 /* Options from the table, the file and the command line; allowed clients. */
 #include "config.h"
 
