@@ -175,7 +175,8 @@ end)
 -- Copies what a stack needs to <place>.
 local function copy_checkout(place)
     stat.mkdir(place, 493)
-    t.process.run { "cp", "-a", t.root .. "/bench", t.root .. "/conf", t.root .. "/scripts", place, timeout = 30 }
+    t.process.run { "cp", "-a", t.root .. "/bench", t.root .. "/conf", t.root .. "/handlers",
+        t.root .. "/scripts", place, timeout = 30 }
     stat.chmod(t.dir, 493)
 end
 
