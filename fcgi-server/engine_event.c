@@ -606,6 +606,10 @@ serve(void)
         tell_board(engine);
         int64_t asked_ns = engine->now_ns;
         int count = epoll_wait(engine->connections.epoll_fd, events, EVENTS_MAX, timeout_ms);
+        if (count == -1 && errno != EINTR) { /* a handler has closed what is not its own */
+            log_error("epoll: %s; this child ends", strerror(errno));
+            return 1;
+        }
         engine->now_ns = service_now_ns();
         if (engine->now_ns - asked_ns > BLOCKED_NS) { /* we slept, so there was nothing */
             engine->queue_empty_ns = engine->now_ns;

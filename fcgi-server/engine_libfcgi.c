@@ -565,7 +565,12 @@ serve(void)
     while (loop->left > 0 && child_order() == CHILD_SERVE) {
         struct epoll_event event;
         board_state(loop->context->slot, BOARD_IDLE);
-        if (epoll_wait(loop->accept_fd, &event, 1, -1) <= 0) {
+        int count = epoll_wait(loop->accept_fd, &event, 1, -1);
+        if (count == -1 && errno != EINTR) { /* a handler has closed what is not its own */
+            log_error("epoll: %s; this child ends", strerror(errno));
+            return 1;
+        }
+        if (count <= 0) {
             continue;
         }
         loop->fd = service_accept(loop->context, &loop->hang_events);

@@ -127,6 +127,20 @@ local function bare_spawn_fcgi(engine)
     t.is(#server:workers(), 0, "none is left")
 end
 
+-- A handler that closes every descriptor leaves a child that can neither serve nor say so: it
+-- ends, rather than spin, and is replaced.
+local function descriptors_closed(engine)
+    local server = t.server.start { engine = engine, children = 1, routes = { "/dies=" .. t.fixture("dies.so") } }
+    local child = server:workers()[1]
+    server:get("/dies?how=close", { timeout = 1 })
+    t.ok(process.poll(5, function()
+        return not process.alive(child)
+    end), "the child that has no descriptors left ends")
+    t.ok(back_to(server, 1, 5), "and is replaced")
+    t.is(server:get("/hello?name=x").body, "<h1>Hello x</h1>", "service goes on")
+    server:stop()
+end
+
 t.each_engine(function(engine)
     local server = t.server.start { engine = engine, children = 4 }
     local front = t.front.nginx { fcgi = server.address }
@@ -139,6 +153,9 @@ t.each_engine(function(engine)
     end)
     t.case("spawn-fcgi", function()
         bare_spawn_fcgi(engine)
+    end)
+    t.case("descriptors closed", function()
+        descriptors_closed(engine)
     end)
 end)
 t.done()
