@@ -163,6 +163,8 @@ read_command_line(struct config *config, int argc, char **argv, bool only_file,
     while ((code = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
         if (code == ':')
             return fail(error, "%s needs a value; see fcgi-server --help", argv[optind - 1]);
+        if (code == '?' && optopt != 0) /* one letter of several, perhaps */
+            return fail(error, "-%c is no option; see fcgi-server --help", optopt);
         if (code == '?')
             return fail(error, "%s is no option; see fcgi-server --help", argv[optind - 1]);
         const struct config_option *option = option_of_code(code);
@@ -217,6 +219,8 @@ check_words(const struct config *config, struct config_error *error)
 {
     if (strcmp(config->engine, "event") != 0 && strcmp(config->engine, "libfcgi") != 0)
         return fail(error, "engine '%s' is unknown; give event or libfcgi", config->engine);
+    if (config->test && config->dump)
+        return fail(error, "test and dump (-t, -T) are two questions; ask one at a time");
     if (config->group != NULL && config->user == NULL)
         return fail(error, "group '%s' without a user; give both", config->group);
     return 0;

@@ -62,6 +62,19 @@ take_over(struct listener *listener, int fd, const char *what, struct config_err
 
 /* --- unix sockets ------------------------------------------------------------------- */
 
+static int
+check_path(const char *path, struct config_error *error)
+{
+    size_t most = sizeof((struct sockaddr_un *)0)->sun_path - 1;
+    if (path[0] == '\0')
+        return FAIL("unix: the path is missing; write unix:/path");
+    if (strlen(path) > most)
+        return FAIL("unix:%s: the path has %zu bytes, a socket's may have at most %zu; "
+                    "give a shorter one",
+                    path, strlen(path), most);
+    return 0;
+}
+
 /* Makes way for a new socket at <address>. Returns 0 if the path is free now. */
 static int
 clear_path(const struct sockaddr_un *address, struct config_error *error)
@@ -108,12 +121,8 @@ open_unix(struct listener *listener, const char *path, const struct config *conf
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     struct stat status;
-    if (path[0] == '\0')
-        return FAIL("unix: the path is missing; write unix:/path");
-    if (strlen(path) >= sizeof address.sun_path)
-        return FAIL("unix:%s: the path has %zu bytes, a socket's may have at most %zu; "
-                    "give a shorter one",
-                    path, strlen(path), sizeof address.sun_path - 1);
+    if (check_path(path, error) == -1)
+        return -1;
     strcpy(address.sun_path, path);
     if (clear_path(&address, error) == -1)
         return -1;
@@ -149,17 +158,18 @@ bind_tcp(struct listener *listener, const struct addrinfo *info)
 }
 
 /* "host:port" or "[v6]:port" into its two halves; an empty host is this machine
- * only, "*" is every address. Returns 0, or -1 if it is neither. */
+ * only, "*" is every address. Returns 0, or -1 with
+ * <error> if it is neither. */
 static int
-split_address(const char *text, char host[static 108], const char **port)
+split_address(const char *text, char host[static 108], const char **port,
+              struct config_error *error)
 {
     const char *colon = strrchr(text, ':');
-    char *end;
-    if (colon == NULL || (size_t)(colon - text) >= 108)
-        return -1;
-    long number = strtol(colon + 1, &end, 10);
-    if (end == colon + 1 || *end != '\0' || number < 1 || number > 65535)
-        return -1;
+    char *end = "";
+    long number = colon != NULL && (size_t)(colon - text) < 108 ? strtol(colon + 1, &end, 10) : 0;
+    if (*end != '\0' || number < 1 || number > 65535)
+        return FAIL("listen: '%s' is no address; write unix:/path, host:port, [v6]:port or fd:N",
+                    text);
     size_t length = (size_t)(colon - text);
     if (text[0] == '[' && length > 2 && text[length - 1] == ']') {
         text++;
@@ -181,9 +191,8 @@ open_tcp(struct listener *listener, const char *text, struct config_error *error
     struct addrinfo hints = {
         .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
     struct addrinfo *info;
-    if (split_address(text, host, &port) == -1)
-        return FAIL("listen: '%s' is no address; write unix:/path, host:port, [v6]:port or fd:N",
-                    text);
+    if (split_address(text, host, &port, error) == -1)
+        return -1;
     int failure = getaddrinfo(strcmp(host, "*") != 0 ? host : NULL, port, &hints, &info);
     if (failure != 0)
         return FAIL("listen: '%s': %s", text, gai_strerror(failure));
@@ -215,6 +224,33 @@ open_inherited(struct listener *listener, struct config_error *error)
                 "spawn-fcgi (descriptor 0) or a systemd socket");
 }
 
+/* The number in "fd:N"; -1 with <error> if there is none. */
+static int
+parse_descriptor(const char *address, struct config_error *error)
+{
+    int fd = descriptors_number(address + 3);
+    return fd != -1 ? fd : FAIL("listen: '%s' is no descriptor; write fd:N", address);
+}
+
+int
+listener_check(const struct config *config, struct config_error *error)
+{
+    struct identity owner;
+    char host[108];
+    const char *port;
+    const char *address = config->listen;
+    if (config->socket_owner != NULL &&
+        identity_find(&owner, config->socket_owner, NULL, error) == -1)
+        return -1;
+    if (address == NULL)
+        return 0;
+    if (strncmp(address, "unix:", 5) == 0)
+        return check_path(address + 5, error);
+    if (strncmp(address, "fd:", 3) == 0)
+        return parse_descriptor(address, error) == -1 ? -1 : 0;
+    return split_address(address, host, &port, error);
+}
+
 static int
 open_address(struct listener *listener, const struct config *config, struct config_error *error)
 {
@@ -224,10 +260,8 @@ open_address(struct listener *listener, const struct config *config, struct conf
     if (strncmp(address, "unix:", 5) == 0)
         return open_unix(listener, address + 5, config, error);
     if (strncmp(address, "fd:", 3) == 0) {
-        int fd = descriptors_number(address + 3);
-        if (fd == -1)
-            return FAIL("listen: '%s' is no descriptor; write fd:N", address);
-        return take_over(listener, fd, address, error);
+        int fd = parse_descriptor(address, error);
+        return fd == -1 ? -1 : take_over(listener, fd, address, error);
     }
     return open_tcp(listener, address, error);
 }

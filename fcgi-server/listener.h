@@ -34,6 +34,10 @@ struct listener {
 int listener_open(struct listener *listener, const struct config *config,
                   struct config_error *error);
 
+/* Whether listener_open() would understand the address and know the owner; opens
+ * nothing. Returns 0, or -1 with <error>. */
+int listener_check(const struct config *config, struct config_error *error);
+
 /* Takes over <fd>, which a former master opened for the address <name>, and, if
  * that <created> its file, the duty of removing it. Returns 0, or -1 if it is no
  * listening socket. */

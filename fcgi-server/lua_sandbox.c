@@ -107,6 +107,19 @@ raw_set(lua_State *L)
     return 1;
 }
 
+/* Copies all of the table on top into the table below it, and pops the former. */
+static void
+copy_all(lua_State *L)
+{
+    lua_pushnil(L);
+    while (lua_next(L, -2) != 0) {
+        lua_pushvalue(L, -2);
+        lua_insert(L, -2);
+        lua_rawset(L, -5);
+    }
+    lua_pop(L, 1);
+}
+
 /* --- require --------------------------------------------------------------- */
 
 static void
@@ -182,6 +195,11 @@ require_module(lua_State *L)
         lua_getglobal(L, "require");
         lua_pushvalue(L, 1);
         lua_call(L, 1, 1);
+        if (is_built_in(name) && lua_istable(L, -1)) {
+            lua_newtable(L); /* a copy, as of the other libraries */
+            lua_insert(L, -2);
+            copy_all(L);
+        }
     }
     if (lua_isnil(L, -1)) {
         lua_pushboolean(L, 1);
@@ -256,19 +274,6 @@ copy_names(lua_State *L, const char *names)
     lua_pop(L, 1);
 }
 
-/* Copies all of the table on top into the table below it, and pops the former. */
-static void
-copy_all(lua_State *L)
-{
-    lua_pushnil(L);
-    while (lua_next(L, -2) != 0) {
-        lua_pushvalue(L, -2);
-        lua_insert(L, -2);
-        lua_rawset(L, -5);
-    }
-    lua_pop(L, 1);
-}
-
 /* The table behind ("x"):rep() is common to all scripts: out of their reach. */
 static void
 hide_string_methods(lua_State *L)
@@ -278,6 +283,26 @@ hide_string_methods(lua_State *L)
     lua_pushliteral(L, "locked");
     lua_setfield(L, -2, "__metatable");
     lua_pop(L, 2);
+}
+
+/* A buffer's memory as a pointer, which knows no bounds, is as good as ffi. */
+static void
+hide_buffer_pointers(lua_State *L)
+{
+    static const char *const methods[] = {"reserve", "commit", "ref"};
+
+    lua_getglobal(L, "require");
+    lua_pushliteral(L, "string.buffer");
+    lua_call(L, 1, 1);
+    lua_getfield(L, -1, "new");
+    lua_call(L, 0, 1);
+    lua_getmetatable(L, -1);
+    lua_getfield(L, -1, "__index");
+    for (size_t index = 0; index < sizeof methods / sizeof *methods; index++) {
+        lua_pushnil(L);
+        lua_setfield(L, -2, methods[index]);
+    }
+    lua_pop(L, 4);
 }
 
 /* Replaces the libraries in the table on top by copies, so that what one script does
@@ -299,6 +324,7 @@ lua_sandbox_open(lua_State *L, struct lua_host *host)
     luaL_openlibs(L);
     if (!host->options.allow_os) {
         hide_string_methods(L);
+        hide_buffer_pointers(L);
     }
     lua_newtable(L);
     if (host->options.allow_os) {

@@ -405,6 +405,10 @@ lua_task_step(lua_State *L, struct lua_task *task,
     if (L != task->thread) {
         return luaL_error(L, "waiting inside a coroutine of the script's own is not possible");
     }
+    if (!lua_isyieldable(L)) { /* else lua_yield() fails when the wait has been noted already */
+        return luaL_error(L, "waiting inside a callback of table.sort, string.gsub and the like "
+                             "is not possible");
+    }
     task->wait_fd = -2;
     int results = next(L, task, 0);
     if (task->wait_fd == -2) {

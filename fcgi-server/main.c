@@ -86,6 +86,8 @@ test(const struct config *config)
     int status;
     if (succession_is_check() && config->children == 0)
         return fail(EXIT_USAGE, "children = 0 (no master) cannot be reached by a reload: restart");
+    if (listener_check(config, &error) == -1)
+        return fail(EXIT_USAGE, error.text);
     if ((status = open_logs(config)) != EXIT_GOOD || (status = try_handlers(config)) != EXIT_GOOD)
         return status;
     if (succession_is_check() && !succession_listens_already(config)) {

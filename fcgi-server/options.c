@@ -247,7 +247,7 @@ explain(const struct config_option *option, const char *text, const char *origin
 {
     static const char *const remedy[] = {
         [CONFIG_FLAG] = "yes or no",
-        [CONFIG_TEXT] = "a text",
+        [CONFIG_TEXT] = "a text that is not empty",
         [CONFIG_COUNT] = "a number",
         [CONFIG_TIME] = "a time such as 250ms, 2s or 1m",
         [CONFIG_SIZE] = "a size such as 4096, 64k or 2m",
@@ -273,7 +273,12 @@ option_parse(struct config *config, const struct config_option *option, const ch
     int result = 0;
     switch (option->type) {
     case CONFIG_TEXT:
-        *(const char **)((char *)config + option->offset) = *text != '\0' ? strdup(text) : NULL;
+        if (*text == '\0' && option->command_only) {
+            explain(option, text, origin, error);
+            return -1;
+        }
+        *(const char **)((char *)config + option->offset) =
+            *text != '\0' ? strdup(text) : option->initial;
         return 0;
     case CONFIG_FLAG:
     case CONFIG_ENUM:

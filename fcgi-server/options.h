@@ -14,8 +14,9 @@ struct config_option;
 /* The row called <name>, where '_' may stand for '-'; NULL if there is none. */
 const struct config_option *option_find(const char *name);
 
-/* Sets the option from <text>; an empty text unsets a CONFIG_TEXT. Not for
- * CONFIG_ROUTE. Returns 0, or -1 with <error>, which names <origin>. */
+/* Sets the option from <text>; an empty text gives a CONFIG_TEXT its default
+ * back (unset, mostly), unless it stands on the command line only. Not for CONFIG_ROUTE. Returns 0,
+ * or -1 with <error>, which names <origin>. */
 int option_parse(struct config *config, const struct config_option *option, const char *text,
                  const char *origin, struct config_error *error);
 

@@ -39,6 +39,18 @@ put(const char *path, const struct bytes *text)
     return failed ? EXIT_USAGE : 0;
 }
 
+/* Says so before the measurement, not after it. An existing file stays as it is. */
+static bool
+writable(const char *path)
+{
+    FILE *file = path != NULL ? fopen(path, "ae") : NULL;
+    if (path != NULL && file == NULL)
+        fprintf(stderr, "load-client: cannot write %s: %s\n", path, strerror(errno));
+    if (file != NULL)
+        fclose(file);
+    return path == NULL || file != NULL;
+}
+
 static int
 exit_status(const struct report *r)
 {
@@ -81,6 +93,8 @@ measure(const struct options *o, struct result *result)
     if (slo_parse(&slo, objectives, message, sizeof(message)) == -1 ||
         target_init(&target, o, message, sizeof(message)) == -1)
         return complain(message);
+    if (!writable(o->output) || !writable(o->hgrm))
+        return EXIT_USAGE;
     const struct plan plan = {o->requests, o->duration_ns, o->rate_per_s, o->quiet};
     int failed = o->find_max ? find_max(&search, result, o, &target, &slo, message, sizeof(message))
                              : run(result, o, &target, &plan, message, sizeof(message));

@@ -232,6 +232,15 @@ check(struct options *o)
         return "--find-max has the objectives itself: leave --slo out";
     if (o->find_max != NULL && o->requests > 0)
         return "--find-max measures each rate for a time: give -d, not -n";
+    if (o->head && o->method != NULL && strcmp(o->method, "HEAD") != 0)
+        return "-i sends HEAD: leave -m out";
+    if (o->head && o->body_file != NULL && o->requests_file == NULL)
+        return "-i sends HEAD, which has no body: leave -p or -i out";
+    if (o->head && (o->expect_body != NULL || o->expect_length > 0) && o->requests_file == NULL)
+        return "-i sends HEAD, whose answer has no body: leave --expect-body and --expect-length "
+               "out";
+    if (o->variable && (o->expect_body != NULL || o->expect_length >= 0))
+        return "--variable lets bodies differ: leave --expect-body and --expect-length out";
     for (size_t i = 0; i < o->headers.count; i++) {
         if (strpbrk(o->headers.item[i], "\r\n") != NULL || strchr(o->headers.item[i], ':') == NULL)
             return "-H: expected 'Name: value' on one line";
@@ -297,8 +306,13 @@ options_parse(struct options *o, int argc, char **argv, char *message, size_t si
     while ((value = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
         const struct option_row *row = find_row(value);
         if (row == NULL) {
-            snprintf(message, size, value == ':' ? "%s needs a value" : "unknown option %s",
-                     argv[optind - 1]);
+            char letter[] = {'-', (char)optopt, 0}; /* one of several in a word, perhaps */
+            bool in_word = optopt > 0 && optopt < 256;
+            snprintf(message, size,
+                     value == ':'    ? "%s needs a value"
+                     : optopt >= 256 ? "%s: this option takes no value"
+                                     : "unknown option %s",
+                     in_word ? letter : argv[optind - 1]);
             return -1;
         }
         if (store(o, row, optarg) == -1) {

@@ -101,6 +101,9 @@ end)
 t.case("options that do not go together", function()
     for words, reason in pairs {
         ["--find-max p99<1s -R 5"] = "leave %-R out", ["--find-max p99<1s --slo p99<1s"] = "leave %-%-slo out",
+        ["-i -p /dev/null"] = "leave %-p or %-i out", ["-i -m PUT"] = "leave %-m out", ["-i --expect-length 5"] = "has no body",
+        ["-l --expect-length 5"] = "leave %-%-expect", ["-kZ"] = "unknown option %-Z", ["--head=5"] = "takes no value",
+        ["-n 1 -o /nowhere/report"] = "cannot write /nowhere", ["-n 1 --hgrm /nowhere/table"] = "cannot write /nowhere",
         ["--param A=B"] = "fcgi://", ["--script-filename /x"] = "fcgi://", ["-d soon"] = "500ms", ["--expect-status fine"] = "200,3xx",
     } do
         local argv = { load.program, "-q" }
@@ -109,7 +112,7 @@ t.case("options that do not go together", function()
         end
         argv[#argv + 1] = server.url
         local result = process.run(argv)
-        t.ok(result.status == 1 and result.err:find(reason), words .. ": refused with the remedy", result.err)
+        t.ok(result.status == 1 and result.err:find(reason) and result.out == "", words .. ": refused with the remedy", result.err)
     end
     local refused = process.run { load.program, "-q", "http://127.0.0.1:" .. t.free_port() .. "/" }
     t.ok(not refused.out:find("statuses", 1, true), "no answer: no line of statuses")

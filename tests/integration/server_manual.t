@@ -72,6 +72,18 @@ t.like(dump.out, '\nroute%("/hello", "hello.so"%) %-%- [^\n]*conf/fcgi%-server.l
 t.is(run("-t", "-c", conf).status, 0, "-t: good")
 t.is(run("-t", "-c", conf, "-r", "/x=absent.so").status, 100, "-t: a bad handler")
 t.is(run("-t", "-c", "/nonexistent").status, 100, "-t: no file")
+for _, words in ipairs { { "-l", "junk" }, { "-l", "unix:" }, { "-l", "fd:x" }, { "-l", ":0" }, { "--socket-owner", "no body" } } do
+    local bad = run("-t", "-c", conf, unpack(words))
+    t.ok(bad.status == 100 and bad.err:find("error: "), "-t: " .. table.concat(words, " "), bad.err)
+end
+for _, name in ipairs { "--engine=", "--log=", "--pool=", "--access-format=", "--listen=", "--ping-path=" } do
+    t.is(run("-t", "-c", conf, name).status, 0, name .. " is the default")
+end
+for _, name in ipairs { "--config=", "--status=", "--status-format=" } do
+    t.is(run("-l", "unix:" .. t.dir .. "/s", name).status, 100, name .. " is refused")
+end
+t.is(run("-t", "-T", "-c", conf).status, 100, "-t with -T")
+t.like(run("-tQ").err, "error: %-Q is no option", "the letter that is none is named")
 t.is(run("--children", "many").status, 100, "a wrong value")
 t.is(run("--unknown").status, 100, "an unknown option")
 t.like(run("--unknown").err, "^fcgi%-server: error: ", "errors begin the same way")

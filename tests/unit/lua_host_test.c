@@ -304,6 +304,37 @@ modules_come_from_the_folder_of_the_script(void **state)
 }
 
 static void
+buffers_hand_out_no_pointers(void **state)
+{
+    (void)state;
+    load("local buffer = require('string.buffer')\n"
+         "return function(r)\n"
+         "    local b = buffer.new()\n"
+         "    for _, name in ipairs({'reserve', 'commit', 'ref'}) do\n"
+         "        r:write(tostring(pcall(function() return b[name](b, 1) end)), ' ')\n"
+         "    end\n"
+         "    r:write(b:put('text', 1):tostring())\n"
+         "end\n");
+    get("");
+    expect(200, "false false false text1");
+}
+
+/* Else the wait is noted, the socket collected, and a yield waits for what is gone. */
+static void
+a_callback_of_c_code_cannot_wait(void **state)
+{
+    (void)state;
+    load("return function(r)\n"
+         "    local good, problem = pcall(string.gsub, 'a', 'a', function() r:sleep(1) end)\n"
+         "    r:log('%s', problem)\n"
+         "    coroutine.yield()\n"
+         "end\n");
+    get("");
+    expect_logged("waiting inside a callback of table.sort, string.gsub");
+    assert_int_equal(status(), 500);
+}
+
+static void
 two_routes_with_one_script_have_globals_of_their_own(void **state)
 {
     static const struct route routes[] = {{"/a", "script.lua", "A", NULL},
@@ -446,6 +477,8 @@ main(void)
         cmocka_unit_test(a_kept_request_is_an_error_later),
         cmocka_unit_test(a_script_may_lose_its_request),
         cmocka_unit_test(modules_come_from_the_folder_of_the_script),
+        cmocka_unit_test(buffers_hand_out_no_pointers),
+        cmocka_unit_test(a_callback_of_c_code_cannot_wait),
         cmocka_unit_test(two_routes_with_one_script_have_globals_of_their_own),
         cmocka_unit_test(the_whole_library_is_there_when_allowed),
         cmocka_unit_test(sleeping_lasts_the_whole_time_and_lets_others_run),
