@@ -9,6 +9,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct config;
 
@@ -28,6 +29,8 @@ struct control {
     int fd;         /* listening; 0 or -1: none */
     int reserve_fd; /* for hanging up when there is no other */
     const char *path;
+    dev_t device; /* of the socket file: only that one is removed */
+    ino_t inode;
     int epoll_fd;
     uint64_t event_base;
     struct control_client client[CONTROL_CLIENTS_MAX];

@@ -306,21 +306,14 @@ listener_open(struct listener *listener, const struct config *config, struct con
 }
 
 int
-listener_adopt(struct listener *listener, int fd, const char *name, bool created,
+listener_adopt(struct listener *listener, const struct listener *former,
                const struct config *config)
 {
     struct config_error ignored;
-    struct stat status;
-    *listener = (struct listener){.fd = -1};
-    if (take_over(listener, fd, name, &ignored) == -1)
+    *listener = *former;
+    if (take_over(listener, former->fd, "", &ignored) == -1)
         return -1;
     set_backlog(listener, config);
-    if (created && strncmp(listener->name, "unix:", 5) == 0 &&
-        lstat(listener->name + 5, &status) == 0 && S_ISSOCK(status.st_mode)) {
-        listener->created = true;
-        listener->device = status.st_dev;
-        listener->inode = status.st_ino;
-    }
     return 0;
 }
 

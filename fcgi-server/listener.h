@@ -38,10 +38,9 @@ int listener_open(struct listener *listener, const struct config *config,
  * nothing. Returns 0, or -1 with <error>. */
 int listener_check(const struct config *config, struct config_error *error);
 
-/* Takes over <fd>, which a former master opened for the address <name>, and, if
- * that <created> its file, the duty of removing it. Returns 0, or -1 if it is no
- * listening socket. */
-int listener_adopt(struct listener *listener, int fd, const char *name, bool created,
+/* Takes over what a former master opened, with the duty of removing its file if that
+ * is still the same one. Returns 0, or -1 if it is no listening socket. */
+int listener_adopt(struct listener *listener, const struct listener *former,
                    const struct config *config);
 
 /* Closes it and removes its file if that is still ours. */

@@ -142,13 +142,17 @@ open_listener(struct listener *listener, const struct config *config, const stru
     struct config_error error;
     const char *wanted = config->listen != NULL ? config->listen : "inherited";
     bool same = left != NULL && strcmp(left->listen, wanted) == 0;
-    if (!same && listener_open(listener, config, &error) == 0)
+    if (!same && listener_open(listener, config, &error) == 0) {
+        struct listener former;
+        if (left != NULL && listener_adopt(&former, &left->listener, config) == 0)
+            listener_close(&former); /* the children finish what waits there */
         return EXIT_GOOD;
+    }
     if (left == NULL)
         return fail(EXIT_USAGE, error.text);
     if (!same)
         log_error("%s; going on with %s", error.text, left->listen);
-    if (listener_adopt(listener, left->listen_fd, left->listen, left->created, config) == -1)
+    if (listener_adopt(listener, &left->listener, config) == -1)
         return fail(EXIT_SYSTEM, "the socket of the former master is no listening socket");
     return EXIT_GOOD;
 }

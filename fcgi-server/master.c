@@ -414,6 +414,20 @@ open_table(struct master *master, const struct succession *left)
     return 0;
 }
 
+/* Another server may have written it since. */
+static void
+remove_pid_file(const char *path)
+{
+    int pid = 0;
+    FILE *file = path != NULL ? fopen(path, "re") : NULL;
+    if (file == NULL)
+        return;
+    bool ours = fscanf(file, "%d", &pid) == 1 && pid == (int)getpid();
+    fclose(file);
+    if (ours)
+        unlink(path);
+}
+
 /* Takes the children of the former image: they end as new ones get ready. */
 static void
 adopt_children(struct master *master, const struct succession *left)
@@ -435,7 +449,7 @@ adopt_children(struct master *master, const struct succession *left)
     }
     if (left->pid_file[0] != '\0' &&
         (master->config->pid_file == NULL || strcmp(left->pid_file, master->config->pid_file) != 0))
-        unlink(left->pid_file);
+        remove_pid_file(left->pid_file);
     board_count(&master->board.head->reloads);
 }
 
@@ -506,8 +520,7 @@ master_run(const struct config *config, struct listener *listener, struct succes
     loop(&master);
     reload_abandon(&master);
     control_close(&master.control);
-    if (config->pid_file != NULL)
-        unlink(config->pid_file);
+    remove_pid_file(config->pid_file);
     listener_close(listener);
     log_notice("stopped");
     return 0;

@@ -17,7 +17,7 @@
 #define STATE_VARIABLE  "FCGI_SERVER_STATE"
 #define CHECK_VARIABLE  "FCGI_SERVER_CHECK"
 #define CONFIG_VARIABLE "FCGI_SERVER_CONFIG"
-#define HEADING         "fcgi-server state 3"
+#define HEADING         "fcgi-server state 4"
 
 static const char *
 wish(const struct config *config)
@@ -62,9 +62,10 @@ write_state(FILE *file, const struct config *config, const struct listener *list
     /* Names may hold anything but a NUL. */
     fprintf(file, "%s%c%s%c%s%c", HEADING, '\0', wish(config), '\0',
             config->pid_file != NULL ? config->pid_file : "", '\0');
-    fprintf(file, "%d %d %d %d %d %d %d %u\n", listener->fd, listener->created,
-            channels->handover[0], channels->handover[1], channels->notice[0], channels->notice[1],
-            children->board->fd, children->generation);
+    fprintf(file, "%d %d %llu %llu\n", listener->fd, listener->created,
+            (unsigned long long)listener->device, (unsigned long long)listener->inode);
+    fprintf(file, "%d %d %d %d %d %u\n", channels->handover[0], channels->handover[1],
+            channels->notice[0], channels->notice[1], children->board->fd, children->generation);
     for (uint32_t i = 0; i < children->capacity; i++) {
         const struct child *child = &children->table[i];
         if (child->life == LIFE_NONE)
@@ -131,15 +132,20 @@ read_state(FILE *file, struct succession *left)
     struct succession_child child;
     long long started;
     long long deadline;
+    unsigned long long device;
+    unsigned long long inode;
     int created;
     const char *heading = read_text(file);
     if (heading == NULL || strcmp(heading, HEADING) != 0 ||
         (left->listen = read_text(file)) == NULL || (left->pid_file = read_text(file)) == NULL ||
-        fscanf(file, "%d %d %d %d %d %d %d %u", &left->listen_fd, &created,
-               &left->channels.handover[0], &left->channels.handover[1], &left->channels.notice[0],
-               &left->channels.notice[1], &left->board_fd, &left->generation) != 8)
+        fscanf(file, "%d %d %llu %llu", &left->listener.fd, &created, &device, &inode) != 4 ||
+        fscanf(file, "%d %d %d %d %d %u", &left->channels.handover[0], &left->channels.handover[1],
+               &left->channels.notice[0], &left->channels.notice[1], &left->board_fd,
+               &left->generation) != 6)
         return false;
-    left->created = created;
+    left->listener.created = created;
+    left->listener.device = (dev_t)device;
+    left->listener.inode = (ino_t)inode;
     while (fscanf(file, "%d %u %d %u %lld %u %lld", &child.pid, &child.generation, &child.output_fd,
                   &child.slot, &started, &child.life, &deadline) == 7) {
         struct succession_child *more =
@@ -158,7 +164,7 @@ static void
 close_again(const struct succession *left)
 {
     const int fds[] = {
-        left->listen_fd,          left->channels.handover[0], left->channels.handover[1],
+        left->listener.fd,        left->channels.handover[0], left->channels.handover[1],
 
         left->channels.notice[0], left->channels.notice[1],   left->board_fd};
     for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)

@@ -19,7 +19,7 @@ struct config;
 /* Exit status of a check that went well. Not 0: a program that takes our place must
  * know what it was asked, and this form of the state; /bin/true does not. Another
  * form gets another number. */
-#define SUCCESSION_FIT 71
+#define SUCCESSION_FIT 73
 
 struct succession_child {
     int32_t pid;
@@ -32,10 +32,9 @@ struct succession_child {
 };
 
 struct succession {
-    int listen_fd;
-    bool created;   /* the socket file is ours */
-    char *listen;   /* as configured: to see whether it has changed */
-    char *pid_file; /* to remove it if the new one is elsewhere; "" if none */
+    struct listener listener; /* without its name */
+    char *listen;             /* as configured: to see whether it has changed */
+    char *pid_file;           /* to remove it if the new one is elsewhere; "" if none */
     struct channels channels;
     int board_fd;
     uint32_t generation;

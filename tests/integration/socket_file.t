@@ -114,7 +114,66 @@ local function tcp()
     end
 end
 
+-- Whoever removes or replaces a file of a running server finds his own one again.
+local function replaced()
+    local unistd = require("posix.unistd")
+    for _, reload in ipairs { "none", "HUP", "USR2" } do
+        local control, pid_file = t.dir .. "/control-" .. reload, t.dir .. "/pid-" .. reload
+        local server = t.server.start { children = 1, arguments = { "--control", control, "--pid-file", pid_file } }
+        local function ready()
+            return select(2, server:log_text():gsub("ready: ", ""))
+        end
+        for _, path in ipairs { server.socket, control, pid_file } do
+            os.remove(path)
+        end
+        local other = t.server.start { children = 1, address = server.address }
+        process.write_file(pid_file, "1\n")
+        if reload ~= "none" then
+            local before = ready()
+            server:signal(reload)
+            t.ok(process.poll(10, function()
+                return ready() > before
+            end), reload .. ": it reloads", server:log_text())
+            process.write_file(pid_file, "1\n")
+        end
+        os.remove(control)
+        process.write_file(control, "another's")
+        server:stop()
+        t.ok(unistd.access(server.socket, "f") == 0 and other:get("/ping").status == 200, reload .. ": another's socket stays")
+        t.is(process.read_file(control), "another's", reload .. ": so does what is at the control socket's path")
+        t.is(process.read_file(pid_file), "1\n", reload .. ": and another's pid file")
+        other:stop()
+    end
+end
+
+-- The address changes: the former file goes, and nobody is left waiting there.
+local function moved()
+    local conf = t.dir .. "/moved.lua"
+    local function write(name)
+        process.write_file(conf, ('listen = "unix:%s/%s" ping_path = "/ping"\n'):format(t.dir, name))
+    end
+    local log = t.dir .. "/moved.log"
+    write("one")
+    local pid = process.spawn { t.server.program, "-c", conf, "-n", "1", stdout = log, stderr = log }
+    local function answers(name)
+        return process.poll(10, function()
+            return require("fcgi").get("unix:" .. t.dir .. "/" .. name, "/ping", { timeout = 2 }).status == 200
+        end)
+    end
+    t.ok(answers("one"), "the first address answers")
+    for _, way in ipairs { { "one", "two" }, { "two", "one" } } do
+        write(way[2])
+        process.kill(pid, "HUP")
+        t.ok(answers(way[2]), "then the other", process.read_file(log))
+        t.ok(not stat.stat(t.dir .. "/" .. way[1]), "the former file is gone")
+    end
+    t.ok(process.finish(pid, "TERM", 5), "it stops")
+    t.ok(not stat.stat(t.dir .. "/one"), "and its file is gone")
+end
+
 stale()
+replaced()
+moved()
 occupied()
 too_long()
 ordinary_file()
