@@ -79,6 +79,7 @@ struct config {
     uint64_t max_requests;    /* 0: no limit; each child adds up to 10 % of its own */
     uint64_t memory_limit;    /* bytes of private memory of one child; 0: no limit */
     uint64_t stop_timeout_ms;
+    uint64_t check_timeout_ms;
     const char *user;
     const char *group;
     const char *chroot;

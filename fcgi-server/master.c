@@ -14,6 +14,7 @@
 #include "respawn.h"
 #include "signals.h"
 #include "sizing.h"
+#include "standby.h"
 #include "status.h"
 #include "succession.h"
 #include "title.h"
@@ -515,6 +516,8 @@ master_run(const struct config *config, struct listener *listener, struct succes
         log_error("cannot write the pid file %s: %s", config->pid_file, strerror(errno));
     watch_demand(&master, EPOLL_CTL_ADD);
     title_set("master");
+    if (left != NULL)
+        standby_release(&left->standby);
     sizing_adjust(&master, false);
     check_begun(&master);
     loop(&master);

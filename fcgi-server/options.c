@@ -77,6 +77,8 @@ const struct config_option config_options[] = {
      "replace a child with more private memory; 0: never"},
     {"stop-timeout", 0, CONFIG_TIME, ALWAYS, AT(stop_timeout_ms), 0, DAY_MS, "30s", "TIME",
      "how long requests may go on after a stop or reload"},
+    {"check-timeout", 0, CONFIG_TIME, ALWAYS, AT(check_timeout_ms), 1, DAY_MS, "60s", "TIME",
+     "how long the check of a reload may take, and then the new program to begin"},
     {"user", 'u', CONFIG_TEXT, ALWAYS, AT(user), 0, 0, NULL, "NAME", "children run as that user"},
     {"group", 'g', CONFIG_TEXT, ALWAYS, AT(group), 0, 0, NULL, "NAME", "and as that group"},
     {"chroot", 0, CONFIG_TEXT, ALWAYS, AT(chroot), 0, 0, NULL, "FOLDER",

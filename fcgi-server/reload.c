@@ -8,6 +8,7 @@
 #include "master_state.h"
 #include "notify.h"
 #include "process.h"
+#include "standby.h"
 #include "succession.h"
 
 #include <errno.h>
@@ -16,9 +17,6 @@
 #include <sys/epoll.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-/* How long a check may take: handlers may have much to read at their start. */
-#define CHECK_TIME_MS 60000
 
 /* Children of former configurations beside which a reload may begin; they and the
  * present ones must leave places for new ones (master.c, PLACES_EXTRA). */
@@ -82,7 +80,7 @@ reload_begin(struct master *master, bool upgrade)
         return;
     }
     check->output.fd = output[0];
-    check->deadline_ms = clock_ms() + CHECK_TIME_MS;
+    check->deadline_ms = clock_ms() + (int64_t)master->config->check_timeout_ms;
     struct epoll_event event = {.events = EPOLLIN, .data.u64 = EVENT_CHECK};
     epoll_ctl(master->epoll_fd, EPOLL_CTL_ADD, output[0], &event);
     notify_systemd("RELOADING=1\nMONOTONIC_USEC=%lld", (long long)(clock_ns() / 1000));
@@ -101,10 +99,17 @@ become_successor(struct master *master)
 {
     bool upgrade = master->check.upgrade;
     log_notice("%s: the check went well, starting new children", upgrade ? "upgrade" : "reload");
+    struct standby standby = {-1, -1};
+    char error[512];
     control_close(&master->control);
-    succession_exec(program(upgrade), master->argv, master->config, master->listener,
-                    &master->children, master->check.config_fd);
+    if (standby_start(&standby, master) == 0)
+        succession_exec(program(upgrade), master->argv, master->config, master->listener,
+                        &master->children, master->check.config_fd, &standby);
     log_error("cannot reload: %s: %s; going on as before", program(upgrade), strerror(errno));
+    standby_release(&standby);
+    if (control_open(&master->control, master->config, master->epoll_fd, EVENT_CONTROL, error,
+                     sizeof error) == -1)
+        log_error("%s; going on without", error);
 }
 
 void
@@ -138,9 +143,8 @@ reload_ladder(struct master *master, int64_t now_ms)
         return 0;
     if (now_ms < check->deadline_ms)
         return check->deadline_ms;
-    log_error("the check has not ended in %d s: killed; a handler's init() or the configuration "
-              "file hangs",
-              CHECK_TIME_MS / 1000);
+    log_error("the check has not ended within check_timeout: killed; a handler's init() or the "
+              "configuration file hangs");
     kill(check->pid, SIGKILL);
     check->deadline_ms = 0;
     return 0;

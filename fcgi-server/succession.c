@@ -56,7 +56,7 @@ keep_all_open(const struct listener *listener, const struct children *children, 
 
 static void
 write_state(FILE *file, const struct config *config, const struct listener *listener,
-            const struct children *children)
+            const struct children *children, const struct standby *standby)
 {
     const struct channels *channels = &children->channels;
     /* Names may hold anything but a NUL. */
@@ -66,6 +66,8 @@ write_state(FILE *file, const struct config *config, const struct listener *list
             (unsigned long long)listener->device, (unsigned long long)listener->inode);
     fprintf(file, "%d %d %d %d %d %u\n", channels->handover[0], channels->handover[1],
             channels->notice[0], channels->notice[1], children->board->fd, children->generation);
+    fprintf(file, "%d %d\n", standby != NULL ? (int)standby->pid : -1,
+            standby != NULL ? standby->word_fd : -1);
     for (uint32_t i = 0; i < children->capacity; i++) {
         const struct child *child = &children->table[i];
         if (child->life == LIFE_NONE)
@@ -91,16 +93,19 @@ set_variable(const char *name, int fd)
 
 int
 succession_exec(const char *path, char **argv, const struct config *config,
-                const struct listener *listener, const struct children *children, int config_fd)
+                const struct listener *listener, const struct children *children, int config_fd,
+                const struct standby *standby)
 {
+    int word_fd = standby != NULL ? standby->word_fd : -1;
     int state = memfd_create("state", 0);
     int copy = state != -1 ? dup(state) : -1;
     FILE *file = copy != -1 ? fdopen(copy, "w") : NULL;
     if (file != NULL) {
-        write_state(file, config, listener, children);
+        write_state(file, config, listener, children, standby);
         bool written = fclose(file) == 0;
         if (written) {
             keep_all_open(listener, children, config_fd, true);
+            keep_open(word_fd, true);
             set_variable(STATE_VARIABLE, state);
             set_variable(CONFIG_VARIABLE, config_fd);
             execv(path, argv);
@@ -108,6 +113,7 @@ succession_exec(const char *path, char **argv, const struct config *config,
     }
     int reason = errno;
     keep_all_open(listener, children, config_fd, false);
+    keep_open(word_fd, false);
     unsetenv(STATE_VARIABLE);
     unsetenv(CONFIG_VARIABLE);
     if (state != -1)
@@ -141,7 +147,8 @@ read_state(FILE *file, struct succession *left)
         fscanf(file, "%d %d %llu %llu", &left->listener.fd, &created, &device, &inode) != 4 ||
         fscanf(file, "%d %d %d %d %d %u", &left->channels.handover[0], &left->channels.handover[1],
                &left->channels.notice[0], &left->channels.notice[1], &left->board_fd,
-               &left->generation) != 6)
+               &left->generation) != 6 ||
+        fscanf(file, "%d %d", &left->standby.pid, &left->standby.word_fd) != 2)
         return false;
     left->listener.created = created;
     left->listener.device = (dev_t)device;
@@ -163,10 +170,10 @@ read_state(FILE *file, struct succession *left)
 static void
 close_again(const struct succession *left)
 {
-    const int fds[] = {
-        left->listener.fd,        left->channels.handover[0], left->channels.handover[1],
-
-        left->channels.notice[0], left->channels.notice[1],   left->board_fd};
+    const int fds[] = {left->listener.fd,          left->channels.handover[0],
+                       left->channels.handover[1], left->channels.notice[0],
+                       left->channels.notice[1],   left->board_fd,
+                       left->standby.word_fd};
     for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
         keep_open(fds[i], false);
     for (uint32_t i = 0; i < left->child_count; i++)

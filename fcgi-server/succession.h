@@ -31,6 +31,12 @@ struct succession_child {
     int64_t deadline_ms;
 };
 
+/* Who waits for the new program to begin; see standby.h. */
+struct standby {
+    pid_t pid;
+    int word_fd; /* the new program writes one byte into it */
+};
+
 struct succession {
     struct listener listener; /* without its name */
     char *listen;             /* as configured: to see whether it has changed */
@@ -38,6 +44,7 @@ struct succession {
     struct channels channels;
     int board_fd;
     uint32_t generation;
+    struct standby standby;
     uint32_t child_count;
     struct succession_child *child;
 };
@@ -47,11 +54,11 @@ struct succession {
 struct succession *succession_read(void);
 
 /* Runs <path> with <argv> in place of this program, which goes on if that fails.
- * <config_fd> is what the check has read (see config_file.h), or -1. Returns only
- * with errno. */
+ * <config_fd> is what the check has read (see config_file.h), or -1; <standby> may be
+ * NULL. Returns only with errno. */
 int succession_exec(const char *path, char **argv, const struct config *config,
-                    const struct listener *listener, const struct children *children,
-                    int config_fd);
+                    const struct listener *listener, const struct children *children, int config_fd,
+                    const struct standby *standby);
 
 /* Runs "<path> <argv> --test" with its output into <output_fd>. Returns the pid or
  * -1 with errno. */
