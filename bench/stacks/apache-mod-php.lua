@@ -11,6 +11,7 @@ return {
         table = "/php/table.php",
         globals = "/php/globals.php",
     },
+    takes = { "children", "front_backlog", "access_log", "gzip", "opcache" },
     variants = {
         documented = {
             options = { children = 150, access_log = true, gzip = true, opcache = false },

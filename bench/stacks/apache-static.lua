@@ -2,6 +2,7 @@ return {
     title = "Apache (prefork), static file",
     needs = { "apache" },
     pages = { static = "/static/hello.txt" },
+    takes = { "children", "front_backlog", "access_log", "gzip" },
     variants = {
         documented = {
             options = { children = 150, access_log = true },

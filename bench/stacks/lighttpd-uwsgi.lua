@@ -3,6 +3,7 @@ return {
     needs = { "lighttpd", "uwsgi", "uwsgi-python3", "webpy" },
     blocking = true,
     pages = { static = "/static/hello.txt", david = "/david" },
+    takes = { "children", "backlog", "front_backlog", "workers" },
     variants = {
         documented = {
             options = { children = 1, backlog = 100 },

@@ -10,6 +10,7 @@ return {
         slow = "/sleep",
         table = "/table",
     },
+    takes = { "children", "backlog", "keepalive", "tcp", "front_backlog", "workers", "access_log", "gzip", "engine" },
     variants = {
         documented = {
             options = {

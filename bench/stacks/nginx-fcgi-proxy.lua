@@ -2,6 +2,7 @@ return {
     title = "nginx -> fcgi-server (Lua handler) -> application server over TCP",
     needs = { "nginx", "fcgi-server", "luajit" },
     pages = { livecode = "/lua/proxy" },
+    takes = { "children", "backlog", "keepalive", "tcp", "front_backlog", "workers", "access_log", "gzip", "engine" },
     variants = {
         documented = {
             options = { children = 4, backlog = 511, front_backlog = 511, access_log = true },

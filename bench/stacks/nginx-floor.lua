@@ -3,6 +3,7 @@ return {
     title = "nginx -> floor responder",
     needs = { "nginx", "floor-responder" },
     pages = { echo = "/echo" },
+    takes = { "children", "keepalive", "tcp", "front_backlog", "workers", "access_log", "gzip" },
     variants = {
         documented = {
             options = { children = 4, front_backlog = 511, access_log = true },

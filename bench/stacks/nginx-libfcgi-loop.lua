@@ -4,6 +4,7 @@ return {
     needs = { "nginx", "spawn-fcgi", "libfcgi-loop" },
     blocking = true,
     pages = { static = "/static/hello.txt", echo = "/echo" },
+    takes = { "children", "backlog", "keepalive", "tcp", "front_backlog", "workers", "access_log", "gzip" },
     variants = {
         documented = {
             options = {

@@ -2,6 +2,7 @@ return {
     title = "nginx with Lua -> application server over TCP",
     needs = { "nginx", "nginx-lua", "luajit" },
     pages = { livecode = "/lua/proxy" },
+    takes = { "front_backlog", "workers", "access_log", "gzip", "kept_sockets" },
     variants = {
         documented = {
             options = { access_log = true, front_backlog = 511 },

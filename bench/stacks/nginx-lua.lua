@@ -12,6 +12,7 @@ return {
         globals = "/lua/globals",
         livecode = "/lua/livecode",
     },
+    takes = { "front_backlog", "workers", "access_log", "gzip" },
     variants = {
         documented = {
             options = { access_log = true, front_backlog = 511 },

@@ -10,6 +10,7 @@ return {
         table = "/table",
         globals = "/globals",
     },
+    takes = { "children", "backlog", "keepalive", "tcp", "front_backlog", "workers", "access_log", "gzip" },
     variants = {
         documented = {
             options = {

@@ -10,6 +10,10 @@ return {
         slow = "/php/slow.php",
         table = "/php/table.php",
     },
+    takes = {
+        "children", "backlog", "keepalive", "tcp",
+        "front_backlog", "workers", "access_log", "gzip", "opcache", "max_requests",
+    },
     variants = {
         documented = {
             options = {

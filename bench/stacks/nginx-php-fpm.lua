@@ -12,6 +12,7 @@ return {
         table = "/php/table.php",
         globals = "/php/globals.php",
     },
+    takes = { "children", "backlog", "keepalive", "tcp", "front_backlog", "workers", "access_log", "gzip", "opcache" },
     variants = {
         documented = {
             options = { children = 5, backlog = 511, front_backlog = 511, access_log = true, opcache = false },

@@ -3,6 +3,7 @@ return {
     needs = { "nginx", "php-fpm", "luajit" },
     blocking = true,
     pages = { livecode = "/php/livecode.php" },
+    takes = { "children", "backlog", "keepalive", "tcp", "front_backlog", "workers", "access_log", "gzip", "opcache" },
     variants = {
         documented = {
             options = { children = 5, backlog = 511, front_backlog = 511, access_log = true, opcache = false },

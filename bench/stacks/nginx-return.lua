@@ -3,6 +3,7 @@ return {
     title = "nginx alone (return 200)",
     needs = { "nginx" },
     pages = { echo = "/return" },
+    takes = { "front_backlog", "workers", "access_log", "gzip" },
     variants = {
         documented = {
             options = { access_log = true, front_backlog = 511 },

@@ -21,6 +21,7 @@ return {
         return unistd.geteuid() ~= 0 and "not available (needs root for network namespaces)" or nil
     end,
     pages = { livecode = "/php/livecode.php" },
+    takes = { "children", "backlog", "keepalive", "tcp", "front_backlog", "workers", "access_log", "gzip", "opcache" },
     variants = {
         documented = {
             options = {

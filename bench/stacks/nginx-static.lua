@@ -2,6 +2,7 @@ return {
     title = "nginx, static file",
     needs = { "nginx" },
     pages = { static = "/static/hello.txt" },
+    takes = { "front_backlog", "workers", "access_log", "gzip" },
     variants = {
         documented = {
             options = { access_log = true, front_backlog = 511 },

@@ -3,6 +3,7 @@ return {
     needs = { "nginx", "uwsgi", "uwsgi-python3", "webpy" },
     blocking = true,
     pages = { static = "/static/hello.txt", david = "/david" },
+    takes = { "children", "backlog", "tcp", "front_backlog", "workers", "access_log", "gzip" },
     variants = {
         documented = {
             options = { children = 1, backlog = 100, front_backlog = 511, access_log = true },

@@ -10,6 +10,7 @@ return {
         table = "/table",
         globals = "/globals",
     },
+    takes = { "children", "backlog", "front_backlog" },
     variants = {
         documented = {
             options = { children = "cpus", backlog = 511 },

@@ -7,6 +7,9 @@ local t = require("testing")
 local cjson = require("cjson")
 local stat = require("posix.sys.stat")
 local unistd = require("posix.unistd")
+package.path = t.root .. "/?.lua;" .. package.path
+local stack_options = require("bench.suite.stacks.stack_options")
+local suite_stack = require("bench.suite.stacks.stack")
 t.need("nginx")
 
 local NAME = "nginx-return"
@@ -118,6 +121,11 @@ t.case("usage", function()
     for _, words in ipairs { { "--port", "99999" }, { "--port", "0" }, { "--workers", "0" }, { "--engine", "steam" } } do
         t.is(stack({ "up", NAME, unpack(words) }).status, 100, table.concat(words, " ") .. ": refused before anything starts")
     end
+    local unused = stack { "up", "nginx-static", "--children", "8" }
+    t.is(unused.status, 100, "an option that the stack has no use for")
+    t.is(unused.err, "stack: nginx-static: no option children; it takes access_log, front_backlog, gzip, workers\n",
+        "is named, and those it takes")
+    t.is(stack({ "up", "lighttpd-fcgi", "--tcp" }).status, 100, "a flag likewise")
     t.like(stack({ "up", "./no-such.lua" }).err, "no such file", "a file that is not there")
     t.like(stack({ "status" }).out, "no stack is up", "nothing is up: said")
     t.like(stack({ "down", "--all" }).out, "no stack is up", "nothing to end: said")
@@ -183,7 +191,8 @@ end
 -- Brings each up and down by <call>(arguments).
 local function each_up_and_down(names, whom, call)
     for _, name in ipairs(names) do
-        local up = call { "up", name, "--children", "2" }
+        local counted = stack_options.takes(suite_stack.describe(name), "children")
+        local up = call { "up", name, unpack(counted and { "--children", "2" } or {}) }
         if up.status == 4 then
             t.skip(name, up.err)
         else

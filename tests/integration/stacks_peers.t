@@ -16,6 +16,7 @@ end
 -- The other ways to reach an application.
 stacks.check("nginx-php-fpm", { variant = "documented", tcp = true, children = 2 }, "php-fpm on a TCP port, documented")
 stacks.check("nginx-php-cgi", { tcp = true, workers = 2, children = 2, keepalive = 1 }, "php-cgi on a TCP port, 2 workers")
+stacks.check("nginx-fcgiwrap", { tcp = true, children = 2 }, "fcgiwrap on a TCP port")
 stacks.check("apache-mod-php", { variant = "documented", children = 4 }, "Apache, documented")
 
 t.case("kept connections", function()

@@ -11,6 +11,7 @@ local stat = require("posix.sys.stat")
 local stdlib = require("posix.stdlib")
 local http = require("bench.suite.system.http")
 local stack = require("bench.suite.stacks.stack")
+local stack_options = require("bench.suite.stacks.stack_options")
 
 local function table_page(max)
     local parts = {}
@@ -98,6 +99,9 @@ local function check_gone(s, pids)
 end
 
 local function one(name, options)
+    if not stack_options.takes(stack.describe(name), "children") then
+        options.children = nil
+    end
     local s, reason = stack.up(name, options)
     if not t.ok(s, "comes up", reason) then
         return

@@ -12,6 +12,7 @@
 --   from the comparison's); with url also processes = {name = Lua pattern of command lines}, to be watched.
 
 local files = require("bench.suite.system.files")
+local stack = require("bench.suite.stacks.stack")
 
 local documents = {}
 
@@ -52,6 +53,13 @@ local function check_arm(arm, comparison, where)
     end
     if not arm.documented and not arm.tuned then
         fail(where, "documented = false needs tuned = true: nothing would be measured")
+    end
+    for _, variant in ipairs({ "documented", "tuned" }) do
+        -- A stack that is not there is the run's to report: the others are measured.
+        local reason = arm.stack and arm[variant] and stack.describe(arm.stack) and stack.refused(arm.stack, arm[variant])
+        if reason then
+            fail(where, reason)
+        end
     end
     local published = arm.published
     if published and type(published.rate_per_s) ~= "number" then

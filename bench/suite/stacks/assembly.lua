@@ -7,6 +7,7 @@ local stdlib = require("posix.stdlib")
 local unistd = require("posix.unistd")
 local files = require("bench.suite.system.files")
 local programs = require("bench.suite.stacks.programs")
+local stack_options = require("bench.suite.stacks.stack_options")
 
 local SOCKET_PATH_MAX = 107
 local SC_NPROCESSORS_ONLN = 84 -- Linux; the Lua binding has no name for it
@@ -161,8 +162,8 @@ function assembly.new(description, opts, root)
     s.children_asked = opts.children
     s.port = opts.port or s:free_port()
     s.url = "http://127.0.0.1:" .. s.port
-    s.backlog = options.backlog or 1024
-    if s.backlog > s.somaxconn then
+    s.backlog = stack_options.takes(description, "backlog") and (options.backlog or 1024) or nil
+    if s.backlog and s.backlog > s.somaxconn then
         table.insert(s.notes, ("backlog %d is cut to net.core.somaxconn = %d"):format(s.backlog, s.somaxconn))
     end
     s.socket = folder .. "/app.sock"

@@ -241,7 +241,7 @@ function programs.apache(s, config, options)
     local defines = {
         PREFIX = s.folder,
         PORT = s.port,
-        BACKLOG = opts.front_backlog or opts.backlog or 511,
+        BACKLOG = opts.front_backlog or 511,
         CHILDREN = s.children,
         -- Apache refuses to serve as root; the copied pages of the run can be read by anybody.
         USER = as_root() and "nobody" or nil,

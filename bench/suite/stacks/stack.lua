@@ -9,6 +9,8 @@
 --              beside what is seen is taken for theirs
 --   blocking   a child serves one connection at a time: kept connections are capped to what the
 --              children can hold
+--   takes      names of the options that it has a use for, besides port and variant (those that
+--              its variants set when this is left out); others are refused
 --   variants   documented and tuned: {options, reasons (list of lines)}
 --   build      function(s, programs): a list of programs to start, in this order
 --
@@ -17,6 +19,7 @@
 -- that each nginx worker keeps; 0 or nil: none); workers (of nginx); variant ("tuned" unless
 -- given); gzip; access_log; tcp (the application on a TCP port instead of a unix socket); port
 -- (nil: a free one); dir (nil: a fresh folder, removed by down); engine (of fcgi-server);
+-- opcache (of PHP); max_requests (of a php-cgi child); kept_sockets (to the application server);
 -- timeout_s (until every page answers). They win over the variant's.
 
 local unistd = require("posix.unistd")
@@ -27,6 +30,7 @@ local keeper = require("bench.suite.stacks.keeper")
 local proc = require("bench.suite.system.proc")
 local process = require("bench.suite.system.process")
 local programs = require("bench.suite.stacks.programs")
+local stack_options = require("bench.suite.stacks.stack_options")
 
 local READY_TIMEOUT_S = 60
 -- An answer that will not become another by waiting, as 502 to 504 may.
@@ -77,6 +81,12 @@ function stack.describe(name)
     end
     description.name = name:match("([^/]+)%.lua$") or name
     return description
+end
+
+--- Why <opts> are no options for the stack <name> (see stack_options.lua); nil when they are fine.
+function stack.refused(name, opts)
+    local description, reason = stack.describe(name)
+    return not description and reason or description and stack_options.refused(description, opts) or nil
 end
 
 --- nil when <name> can be brought up on this machine, else why not: "not installed (package X)".
@@ -214,7 +224,7 @@ function stack.up(name, opts)
     if not description then
         return nil, reason
     end
-    local why = stack.missing(name)
+    local why = stack.missing(name) or stack_options.refused(description, opts)
     if why then
         return nil, why
     end

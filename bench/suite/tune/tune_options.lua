@@ -20,7 +20,7 @@ What is measured
   --config-file FILE   with --command: a file in which {children} is replaced; {config} is its place
   --script FILE        SCRIPT_FILENAME for a FastCGI program that wants one (PHP)
   --direct             straight to the FastCGI socket, without the web server
-  --option NAME=VALUE  an option of the stack (engine=libfcgi, keepalive=8, tcp=true ...)
+  --option NAME=VALUE  an option that the stack takes (engine=libfcgi, keepalive=8, tcp=true ...)
 The load
   -c N                 clients, each with one request at a time (64)
   -R RATE              an open loop of RATE requests per second instead; -c limits what is open (256)
@@ -217,13 +217,15 @@ function tune_options.parse(arguments, root)
     local options, targets = stack_options(words), {}
     if given.pool or given.command or given.page then
         targets[1] = complete({ pool = not given.command and (given.pool or "fcgi-server") or nil }, given, options)
-        local reason = tune_pool.misnamed(targets[1])
-        if reason then
-            error({ usage = reason }, 0)
-        end
     else
         for i, standard in ipairs(STANDARD) do
             targets[i] = complete({ pool = standard.pool, page = standard.page }, given, options)
+        end
+    end
+    for _, target in ipairs(targets) do
+        local reason = tune_pool.misnamed(target)
+        if reason then
+            error({ usage = reason }, 0)
         end
     end
     return { targets = targets, client = client, seed = given.seed, plain = given.plain,

@@ -19,6 +19,7 @@ local proc = require("bench.suite.system.proc")
 local process = require("bench.suite.system.process")
 local programs = require("bench.suite.stacks.programs")
 local stack = require("bench.suite.stacks.stack")
+local stack_options = require("bench.suite.stacks.stack_options")
 
 local tune_pool = {}
 local Pool = {}
@@ -147,7 +148,10 @@ function Stacked:start(children)
         return true
     end
     self:stop()
-    local options = { children = children, backlog = 4096, front_backlog = 4096, dir = self:fresh_folder() }
+    local options = { children = children, dir = self:fresh_folder() }
+    for _, queue in ipairs(self.queues) do
+        options[queue] = 4096
+    end
     for key, value in pairs(self.options) do
         options[key] = value
     end
@@ -357,10 +361,18 @@ end
 --- What is wrong with the names in a target (see tune_pool.new), found without starting anything:
 -- nil or a reason.
 function tune_pool.misnamed(target)
-    if target.pool then
-        local description, reason = find_page(target)
-        return not description and reason or nil
+    if not target.pool then
+        return next(target.options or {}) and "--option is for stacks; a --command has its options in its own words" or nil
     end
+    local description, reason = find_page(target)
+    if not description then
+        return reason
+    elseif not stack_options.takes(description, "children") then
+        return ("%s has no children whose number could be tuned"):format(target.pool)
+    elseif target.options and target.options.children then
+        return "--option children: the number of children is what is tuned; --counts says which"
+    end
+    return stack_options.refused(description, target.options or {})
 end
 
 local function new_stacked(target, session)
@@ -373,7 +385,11 @@ local function new_stacked(target, session)
     if reason then
         return nil, target.pool .. ": " .. reason
     end
-    return setmetatable({ kind = target.pool, stack = shipped.stack, live = shipped.live, page = page,
+    local queues = {}
+    for _, queue in ipairs({ "backlog", "front_backlog" }) do
+        queues[#queues + 1] = stack_options.takes(description, queue) and queue or nil
+    end
+    return setmetatable({ kind = target.pool, stack = shipped.stack, queues = queues, live = shipped.live, page = page,
         direct = target.direct, options = target.options or {}, blocks = shipped.blocks or description.blocking or false,
         scratch = session.scratch }, Stacked)
 end
