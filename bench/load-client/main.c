@@ -119,6 +119,8 @@ merge(struct options *o, char **files, size_t count, struct result *result)
     struct verdict verdict = {0};
     if (slo_parse(&slo, o->slo ? o->slo : "", message, sizeof(message)) == -1)
         return complain(message);
+    if (merge_distinct(files, count, message, sizeof(message)) == -1)
+        return complain(message);
     o->url = NULL;
     o->connections = o->threads = 0;
     for (size_t i = 0; i < count; i++) {

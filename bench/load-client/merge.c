@@ -6,7 +6,9 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* Reads named members of <j> into parallel counters. */
 static void
@@ -129,6 +131,26 @@ read_rest(struct result *r, struct options *o, const struct json *j)
         if (*r->example[i].text == '\0')
             snprintf(r->example[i].text, sizeof(r->example[i].text), "%s", text);
     }
+}
+
+int
+merge_distinct(char *const *paths, size_t count, char *message, size_t size)
+{
+    struct stat *seen = allocate(count, sizeof(*seen));
+    int result = 0;
+    for (size_t i = 0; i < count && result == 0; i++) {
+        if (stat(paths[i], &seen[i]) == -1)
+            continue; /* reading it will say why */
+        for (size_t k = 0; k < i && result == 0; k++) {
+            if (seen[k].st_ino != seen[i].st_ino || seen[k].st_dev != seen[i].st_dev)
+                continue;
+            snprintf(message, size, "%s and %s are one file: its requests would count twice",
+                     paths[k], paths[i]);
+            result = -1;
+        }
+    }
+    free(seen);
+    return result;
 }
 
 int

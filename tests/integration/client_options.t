@@ -4,6 +4,7 @@
 -- exit codes, interruption; and --help and the manual agree.
 package.path = (arg[0]:match("^(.*)/") or ".") .. "/../lib/?.lua;" .. package.path
 local t = require("testing")
+local unistd = require("posix.unistd")
 local load, process = t.load, t.process
 
 local function http(body, status)
@@ -126,6 +127,11 @@ t.case("merging", function()
     local report = require("cjson").decode(result.out)
     t.ok(report.requests.ok == 80 and report.response_us.count == 80 and result.status == 0, "counts and histograms add up", result.err)
     t.like(table.concat(report.reasons, ";"), "same time", "runs one after another are not taken for one load")
+    local link = t.dir .. "/again.json"
+    unistd.link(one, link, true)
+    local twice = process.run { load.program, "merge", one, two, link }
+    t.ok(twice.status == 1 and twice.out == "", "a file given twice is a usage error", twice.out)
+    t.like(twice.err, one:gsub("%p", "%%%0") .. " and " .. link:gsub("%p", "%%%0") .. " are one file", "and both names are told")
     t.is(process.run { load.program, "merge", arg[0] }.status, 1, "what is no result is refused")
 end)
 
