@@ -163,6 +163,8 @@ install: all ## install below PREFIX (/usr/local); DESTDIR is put in front
 	$(Q)sed -e 's:@PREFIX@:$(PREFIX):' -e "s:@ABI@:$$(sed -n 's/^.define FH_ABI *\([0-9]*\)u.*/\1/p' fcgi-server/fcgi-handler.h):" \
 		fcgi-server/fcgi-handler.pc.in > $(BUILD)/fcgi-handler.pc
 	$(call put,644,$(BUILD)/fcgi-handler.pc,$(DESTDIR)$(PREFIX)/lib/pkgconfig)
+	$(Q)sed 's:/usr/local/:$(PREFIX)/:' conf/systemd/fcgi-server.service > $(BUILD)/fcgi-server.service
+	$(call put,644,$(BUILD)/fcgi-server.service conf/systemd/fcgi-server.socket,$(DESTDIR)$(PREFIX)/lib/systemd/system)
 
 clean: ## remove what was built
 	rm -rf $(BUILD)

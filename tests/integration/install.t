@@ -1,6 +1,6 @@
 #!/usr/bin/env luajit
 -- SPDX-License-Identifier: MIT
--- make install: into a folder with a space; the installed server finds the installed
+-- make install: into a folder with a space; the units name what was installed; the installed server finds the installed
 -- handlers; a handler is built with nothing but what was installed; installing again
 -- gives new inodes, so that running processes keep the old files.
 package.path = (arg[0]:match("^(.*)/") or ".") .. "/../lib/?.lua;" .. package.path
@@ -29,6 +29,14 @@ t.note(run.err)
 local flags = process.run { "pkg-config", "--cflags", "fcgi-handler", timeout = 10,
     env = { PKG_CONFIG_PATH = prefix .. "/lib/pkgconfig", PKG_CONFIG_ALLOW_SYSTEM_CFLAGS = "1" } }
 t.is(flags.out:gsub("%s+$", ""), "-I/usr/include", "pkg-config knows where the header is")
+
+local units = prefix .. "/lib/systemd/system/"
+local unit = process.read_file(units .. "fcgi-server.service") or ""
+local program = unit:match("\nExecStart=(%S+)")
+t.ok(program == "/usr/bin/fcgi-server" and stat.stat(stage .. program), "the unit starts the installed program", program)
+t.ok(not unit:find("/usr/local", 1, true), "and names no other prefix", unit)
+t.is(process.read_file(units .. "fcgi-server.socket"), process.read_file(t.root .. "/conf/systemd/fcgi-server.socket"),
+    "its socket is installed as well")
 
 local source = process.write_file(t.dir .. "/own.c", [[
 #include "fcgi-handler.h"
