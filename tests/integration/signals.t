@@ -8,8 +8,9 @@ local process = t.process
 
 local function in_order(server, name)
     local how, code, seconds = server:stop(name, 5)
-    return how == "exited" and code == 0,
-        tostring(how) .. " " .. tostring(code) .. " in " .. seconds
+    local order = server:stop_order(name, 2)
+    return how == "exited" and code == 0 and not order,
+        ("%s %s in %.2f s, %s"):format(tostring(how), tostring(code), seconds, order or "in order")
 end
 
 t.each_engine(function(engine)
@@ -20,13 +21,14 @@ t.each_engine(function(engine)
             .. program .. "' \"$@\"\n")
         process.run { "chmod", "+x", wrapper }
         t.server.program = wrapper
-        local server = t.server.start { engine = engine, children = 2 }
+        local server = t.server.start { engine = engine, children = 2, arguments = { "--log-level", "info" } }
         t.server.program = program
         process.kill(server:workers()[1], "KILL")
         t.ok(process.poll(5, function()
             return #server:workers() == 2 and table.concat(server:workers(), " ") ~= server.marked_pids
         end), option .. ": a child is replaced")
-        t.ok(in_order(server, "TERM"))
+        local fine, seen = in_order(server, "TERM")
+        t.ok(fine, option .. ": TERM ends the children, then the master (stop.t has how quickly)", seen)
     end
 
     local server = t.server.start { engine = engine, children = 3 }

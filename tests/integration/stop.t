@@ -7,13 +7,36 @@ local t = require("testing")
 local fcgi, process = t.fcgi, t.process
 t.need("nginx")
 
+-- A busy machine makes any stop longer, none shorter: if the quickest of a few is under a second,
+-- nothing in it waits for one. The order of events is asserted each time.
+local ATTEMPTS, AT_ONCE_S = 5, 1
+
+local function at_once(engine, name, children, before)
+    local quickest, order = math.huge, nil
+    for _ = 1, ATTEMPTS do
+        local server = t.server.start { engine = engine, children = children, arguments = { "--log-level", "info" } }
+        local after = before(server)
+        local how, code, seconds = server:stop(name)
+        order = order or (how ~= "exited" or code ~= 0) and tostring(how) .. " " .. tostring(code)
+            or server:stop_order(name, children)
+        quickest = math.min(quickest, seconds)
+        after(server)
+        if quickest < AT_ONCE_S then
+            break
+        end
+    end
+    return quickest, order
+end
+
 local function idle(engine, name)
-    local server = t.server.start { engine = engine, children = 4 }
-    server:get("/echo")
-    local how, code, seconds = server:stop(name)
-    t.ok(how == "exited" and code == 0 and seconds < 1, name .. " ends an idle pool in under 1 s with status 0",
-        ("%s %s in %.2f s"):format(tostring(how), tostring(code), seconds))
-    t.ok(not require("posix.sys.stat").stat(server.socket), name .. ": the socket file is gone")
+    local quickest, order = at_once(engine, name, 4, function(server)
+        server:get("/echo")
+        return function()
+            t.ok(not require("posix.sys.stat").stat(server.socket), name .. ": the socket file is gone")
+        end
+    end)
+    t.is(order, nil, name .. ": an idle pool ends in order, with status 0, no child told twice")
+    t.ok(quickest < AT_ONCE_S, name .. " waits for no timer", ("quickest of %d: %.2f s"):format(ATTEMPTS, quickest))
 end
 
 local function twice(engine)
@@ -26,19 +49,21 @@ end
 
 -- An idle connection that the front end keeps must not hold up the stop.
 local function kept_idle(engine)
-    local server = t.server.start { engine = engine, children = 2 }
-    local kept = {}
-    for index = 1, 2 do
-        kept[index] = fcgi.connect(server.address)
-        kept[index]:send(fcgi.request { path = "/echo", keep = true })
-        kept[index]:answer(1, 3)
-    end
-    local how, code, seconds = server:stop("TERM")
-    t.ok(how == "exited" and code == 0 and seconds < 1, "idle kept connections do not delay the stop",
-        ("%s %s in %.2f s"):format(tostring(how), tostring(code), seconds))
-    for _, c in ipairs(kept) do
-        c:close()
-    end
+    local quickest, order = at_once(engine, "TERM", 2, function(server)
+        local kept = {}
+        for index = 1, 2 do
+            kept[index] = fcgi.connect(server.address)
+            kept[index]:send(fcgi.request { path = "/echo", keep = true })
+            kept[index]:answer(1, 3)
+        end
+        return function()
+            for _, c in ipairs(kept) do
+                c:close()
+            end
+        end
+    end)
+    t.is(order, nil, "idle kept connections: the stop is in order")
+    t.ok(quickest < AT_ONCE_S, "idle kept connections do not delay the stop", ("quickest: %.2f s"):format(quickest))
 end
 
 local function in_flight(engine, name, path, page)

@@ -14,6 +14,9 @@
 --                             answered, same pids, no descriptor more, nothing unannounced logged
 --   s:log_text(), s:expect_log(pattern)   announces a line, so that unchanged() accepts it
 --   s:signal(name)            to the master       s:stop(signal, seconds) -> how, code, seconds
+--   s:stop_order(signal, N)   nil when the log of a stop has it in order: the signal, N children that
+--                             ended with status 0 and needed no second word, "stopped"; else what it
+--                             has. The server needs --log-level info
 --   server.engines            {"event", "libfcgi"}; environment ENGINES limits it
 --
 -- Every test that can runs over server.engines. Default configuration: conf/fcgi-server.lua.
@@ -260,6 +263,18 @@ function instance:stop(name, seconds)
     end
     local how, code = process.finish(self.pid, name or "TERM", seconds or 10)
     return how, code, process.now() - start
+end
+
+function instance:stop_order(name, children)
+    local events = {}
+    for line in (self:log_text():match("received SIG" .. name .. "\n.*") or ""):gmatch("[^\n]+") do
+        events[#events + 1] = line:find("received SIG") and "signal" or line:find("notice: stopped$") and "stopped"
+            or line:find("child %d+ exited with status 0 ") and "ended"
+            or line:find("notice: stopping, ") and "stopping" or line:find("notice: finishing ") and "stopping" or line
+    end
+    local wanted = "signal stopping " .. ("ended "):rep(children) .. "stopped"
+    local got = table.concat(events, " ")
+    return got ~= wanted and got or nil
 end
 
 return server
