@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #include "master.h"
-#include "access_log.h"
 #include "children.h"
 #include "clock.h"
 #include "config.h"
 #include "control.h"
 #include "log.h"
+#include "master_signals.h"
 #include "master_state.h"
 #include "notify.h"
 #include "pm.h"
 #include "process.h"
 #include "reload.h"
 #include "respawn.h"
-#include "signals.h"
 #include "sizing.h"
 #include "standby.h"
 #include "status.h"
@@ -20,15 +19,12 @@
 #include "title.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#define PLACES_EXTRA   32 /* in the table, for children that end while others start */
 #define DEMAND_REST_MS 20 /* how often waiting work may wake the master */
 #define MEMORY_CHECKS  16 /* children whose memory is looked at in one second */
 
@@ -73,155 +69,7 @@ on_notice(struct master *master)
     sizing_adjust(master, false); /* one that retires may take long: its place is filled now */
 }
 
-static void
-report_death(struct master *master, const struct child *child, int status)
-{
-    char how[64];
-    int64_t now_ms = clock_ms();
-    uint64_t requests = child->slot != NULL ? atomic_load(&child->slot->requests) : 0;
-    /* Status 0 without any work is none of ours: a handler's exit(). */
-    bool orderly = WIFEXITED(status) && WEXITSTATUS(status) == 0 && requests > 0;
-    bool told = child->life >= LIFE_RETIRING;
-    process_describe(status, how, sizeof how);
-    if (orderly || (told && (status == 0 || child->life >= LIFE_STOPPING)))
-        log_info("child %d %s after %.3f s, %llu requests", (int)child->pid, how,
-                 (double)(now_ms - child->started_ms) / 1000, (unsigned long long)requests);
-    else
-        log_warn("child %d %s after %.3f s, %llu requests", (int)child->pid, how,
-                 (double)(now_ms - child->started_ms) / 1000, (unsigned long long)requests);
-    if (orderly && !told)
-        board_count(&master->board.head->recycled);
-    if (told || orderly || child->generation != master->children.generation)
-        return;
-    board_count(&master->board.head->restarts);
-    if (respawn_death(&master->respawn, now_ms, child->started_ms, requests > 0,
-                      master->limits.max_children) &&
-        master->respawn.level > 1)
-        log_warn("children die without having answered anything: waiting %lld ms before the next",
-                 (long long)(master->respawn.not_before_ms - now_ms));
-}
-
-static void
-on_deaths(struct master *master)
-{
-    int status;
-    pid_t pid;
-    while ((pid = process_reap(&status)) != 0) {
-        struct child *child = children_find(&master->children, pid);
-        if (child == NULL) {
-            reload_ended(master, pid, status);
-            continue;
-        }
-        report_death(master, child, status);
-        children_bury(&master->children, child);
-    }
-    sizing_adjust(master, false);
-    reload_retry(master);
-}
-
-/* --- signals -------------------------------------------------------------------------------- */
-
-static void
-stop(struct master *master, enum stage stage)
-{
-    static const char *const words[] = {
-        [STAGE_GRACEFUL] = "finishing what has arrived",
-        [STAGE_STOPPING] = "stopping, requests have stop_timeout to finish",
-        [STAGE_KILLING] = "stopping at once",
-    };
-    if (stage <= master->stage)
-        stage = STAGE_KILLING;
-    master->stage = stage;
-    log_notice("%s", words[stage]);
-    notify_systemd("STOPPING=1\nSTATUS=%s", words[stage]);
-    title_set("master, stopping");
-    master->children.no_deadline = stage == STAGE_GRACEFUL;
-    if (stage == STAGE_STOPPING) { /* after a graceful stop the clock starts now */
-        for (uint32_t i = 0; i < master->children.capacity; i++) {
-            struct child *child = &master->children.table[i];
-            if (child->life == LIFE_CLOSING)
-                child->deadline_ms = clock_ms() + (int64_t)master->config->stop_timeout_ms;
-        }
-    }
-    children_order_all(&master->children, stage == STAGE_KILLING ? LIFE_KILLED : LIFE_CLOSING);
-}
-
-static void
-on_stop(struct master *master, int number)
-{
-    stop(master, number == SIGQUIT ? STAGE_GRACEFUL : STAGE_STOPPING);
-}
-
-static void
-on_reload(struct master *master, int number)
-{
-    if (master->stage == STAGE_RUNNING)
-        reload_begin(master, number == SIGUSR2);
-}
-
-static void
-on_reopen(struct master *master, int number)
-{
-    if (log_reopen() == -1)
-        log_error("cannot open the log again: %s; going on with the old one", strerror(errno));
-    char error[512];
-    if (access_log_open(master->config, error, sizeof error) == -1)
-        log_error("%s; going on with the old one", error);
-    for (uint32_t i = 0; i < master->children.capacity; i++) {
-        if (master->children.table[i].life != LIFE_NONE)
-            kill(master->children.table[i].pid, number);
-    }
-    log_notice("logs opened again");
-}
-
-static void
-on_resize(struct master *master, int number)
-{
-    struct pm_limits *limits = &master->limits;
-    uint32_t most = master->children.capacity - PLACES_EXTRA;
-    if (number == SIGTTIN && limits->max_children < most)
-        limits->max_children++;
-    else if (number == SIGTTOU && limits->max_children > 1)
-        limits->max_children--;
-    atomic_store(&master->board.head->max_children, limits->max_children);
-    log_notice("at most %u children from now on (until the next reload)", limits->max_children);
-    sizing_adjust(master, false);
-}
-
-static void
-on_death_signal(struct master *master, int number)
-{
-    (void)number;
-    on_deaths(master);
-}
-
-static const struct {
-    int number;
-    void (*act)(struct master *master, int number);
-} reactions[] = {
-    {SIGCHLD, on_death_signal}, {SIGTERM, on_stop},   {SIGINT, on_stop},
-    {SIGQUIT, on_stop},         {SIGHUP, on_reload},  {SIGUSR2, on_reload},
-    {SIGUSR1, on_reopen},       {SIGTTIN, on_resize}, {SIGTTOU, on_resize},
-};
-
-#define REACTION_COUNT (sizeof reactions / sizeof *reactions)
-
-static void
-on_signals(struct master *master)
-{
-    int number;
-    while ((number = signals_read(master->signal_fd)) != 0) {
-        if (number != SIGCHLD)
-            log_info("received SIG%s", signals_name(number));
-        for (size_t i = 0; i < REACTION_COUNT; i++) {
-            if (reactions[i].number == number)
-                reactions[i].act(master, number);
-        }
-    }
-}
-
-/* --- every second
- * ---------------------------------------------------------------------------------- */
+/* --- every second ---------------------------------------------------------------------------- */
 
 static void
 check_memory(struct master *master)
@@ -274,8 +122,7 @@ on_tick(struct master *master)
         notify_systemd("WATCHDOG=1");
 }
 
-/* --- waiting work (dynamic, ondemand)
- * -------------------------------------------------------------- */
+/* --- waiting work (dynamic, ondemand) -------------------------------------------------------- */
 
 static void
 watch_demand(struct master *master, int operation)
@@ -296,15 +143,14 @@ on_demand(struct master *master)
     master->rearm_ms = clock_ms() + DEMAND_REST_MS;
 }
 
-/* --- the loop
- * --------------------------------------------------------------------------------------- */
+/* --- the loop -------------------------------------------------------------------------------- */
 
 static void
 dispatch(struct master *master, uint64_t event)
 {
     switch (event & EVENT_KIND) {
     case EVENT_SIGNAL:
-        on_signals(master);
+        master_on_signals(master);
         break;
     case EVENT_NOTICE:
         on_notice(master);
@@ -363,8 +209,7 @@ loop(struct master *master)
     }
 }
 
-/* --- begin and end
- * ------------------------------------------------------------------------------------ */
+/* --- begin and end --------------------------------------------------------------------------- */
 
 static int
 watch(struct master *master, int fd, uint64_t data)
@@ -376,15 +221,12 @@ watch(struct master *master, int fd, uint64_t data)
 static int
 open_descriptors(struct master *master, const struct succession *left)
 {
-    int numbers[REACTION_COUNT];
-    for (size_t i = 0; i < REACTION_COUNT; i++)
-        numbers[i] = reactions[i].number;
     if (left != NULL)
         master->children.channels = left->channels;
     else if (channels_open(&master->children.channels) == -1)
         return -1;
     master->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    master->signal_fd = signals_open(numbers, REACTION_COUNT);
+    master->signal_fd = master_signals_open();
     if (master->epoll_fd == -1 || master->signal_fd == -1)
         return -1;
     return watch(master, master->signal_fd, EVENT_SIGNAL) == -1 ||

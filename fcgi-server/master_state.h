@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * master_state.h - what the master knows; for master.c and reload.c only.
+ * master_state.h - what the master knows; for the files of the process side that
+ * act for it: master, master_signals, reaper, reload, sizing.
  */
 #ifndef MASTER_STATE_H
 #define MASTER_STATE_H
@@ -14,6 +15,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+
+/* Places in the table of children, for those that end while others start. */
+#define PLACES_EXTRA 32
 
 /* A later stage never goes back to an earlier one. */
 enum stage {

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 /* Children of former configurations beside which a reload may begin; they and the
- * present ones must leave places for new ones (master.c, PLACES_EXTRA). */
+ * present ones must leave places for new ones (PLACES_EXTRA). */
 #define OLD_MAX 16
 
 static const char *

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * master_signals.h - what each signal makes the master do: stop, reload, open the
+ * logs again, change the number of children, reap.
+ */
+#ifndef MASTER_SIGNALS_H
+#define MASTER_SIGNALS_H
+
+struct master;
+
+/* Blocks the signals that the master reacts to. Returns a signalfd for them, or -1. */
+int master_signals_open(void);
+
+/* Does what the signals that have come since the last call ask for. */
+void master_on_signals(struct master *master);
+
+#endif
