@@ -14,6 +14,7 @@
 #include "title.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +25,7 @@
 static struct {
     const struct heritage *heritage;
     int order_fd;
+    bool is_copy; /* forked by a handler */
     enum child_order order;
     struct router *router;
     const struct engine *engine;
@@ -99,6 +101,29 @@ child_retiring(void)
 {
     board_state(self.heritage->slot, BOARD_DRAINING);
     tell_master(NOTICE_RETIRING);
+}
+
+static void
+note_copy(void)
+{
+    self.is_copy = true;
+}
+
+static int
+watch_forks(void)
+{
+    errno = pthread_atfork(NULL, NULL, note_copy);
+    return errno == 0 ? 0 : -1;
+}
+
+void
+child_end_copy(void)
+{
+    if (!self.is_copy)
+        return;
+    log_error("a copy that a handler made with fork() came back from it and is ended; it has to "
+              "call _exit() itself");
+    _exit(1);
 }
 
 /* --- the steps after the fork ----------------------------------------------------------- */
@@ -212,6 +237,7 @@ open_handlers(void)
     char error[1024];
     status_setup(self.heritage->config, self.heritage->board, self.heritage->listen_fd);
     self.router = load_handlers(self.heritage->config, error, sizeof error);
+    child_end_copy();
     if (self.router == NULL) {
         log_error("%s", error);
         return -1;
@@ -267,8 +293,8 @@ int
 child_live(const struct heritage *heritage)
 {
     static int (*const steps[])(void) = {
-        take_descriptors, watch_orders,  seed,           become_user,  follow_master,
-        open_handlers,    choose_engine, prepare_engine, report_ready,
+        take_descriptors, watch_orders,  seed,          become_user,    follow_master,
+        watch_forks,      open_handlers, choose_engine, prepare_engine, report_ready,
     };
     self.heritage = heritage;
     atomic_store_explicit(&heritage->slot->pid, getpid(), memory_order_relaxed);

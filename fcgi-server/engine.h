@@ -46,6 +46,10 @@ enum child_order child_order(void);
  * that its replacement starts while it still drains. Call it once, before draining. */
 void child_retiring(void);
 
+/* After each call of a handler: ends this process if it is the copy that a fork() in
+ * there made and that came back. It would take events and requests of the child. */
+void child_end_copy(void);
+
 struct engine {
     const char *name;
     /* Takes what serving needs; after it the child counts as ready. The context stays valid until

@@ -114,7 +114,7 @@ pause_accepting(struct event_engine *engine)
 {
     struct connection *dispensable = find_dispensable(engine);
 
-    log_error("accept: %s; raise rlimit_files or lower connections_max", strerror(errno));
+    service_tell_full(engine->now_ns);
     if (dispensable != NULL) {
         event_shed(engine, dispensable);
     }

@@ -325,6 +325,7 @@ call(struct loop *loop, bool again, short revents)
     watch_enter(&loop->watch, service_now_ns(),
                 config->request_timeout_ms > 0 || config->slow_ms > 0);
     enum fh_result result = again ? request_resume(request, revents) : request_run(request);
+    child_end_copy();
     watch_leave(&loop->watch);
     time_limit_run(NULL);
     if (request->timed_out) {
@@ -578,7 +579,7 @@ serve(void)
             make_blocking(loop);
             serve_connection(loop);
         } else if (errno != EAGAIN) {
-            log_error("accept: %s", strerror(errno));
+            service_tell_full(service_now_ns());
             poll(NULL, 0, 100); /* out of descriptors or memory: do not spin */
         }
     }

@@ -309,6 +309,7 @@ call(struct event_engine *engine, struct connection *connection, bool again, sho
     time_limit_run(request);
     watch_enter(&engine->watch, begun_ns, needs_watch(engine, request->entry));
     enum fh_result result = again ? request_resume(request, revents) : request_run(request);
+    child_end_copy();
     watch_leave(&engine->watch);
     time_limit_run(NULL);
 

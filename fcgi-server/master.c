@@ -345,8 +345,11 @@ master_run(const struct config *config, struct listener *listener, struct succes
                    config->max_spare, config->spawn_rate, (int64_t)config->idle_timeout_ms},
         .check = {.output = {.fd = -1}, .config_fd = -1},
     };
-    if (open_descriptors(&master, left) == -1 || open_table(&master, left) == -1)
-        return failed("cannot begin");
+    if (open_descriptors(&master, left) == -1 || open_table(&master, left) == -1) {
+        int status = failed("cannot begin");
+        listener_close(listener);
+        return status;
+    }
     adopt_children(&master, left);
     fill_head(&master);
     status_setup(config, &master.board, listener->fd);

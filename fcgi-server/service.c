@@ -14,10 +14,13 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
+
+#define TELL_FULL_NS INT64_C(5000000000) /* between two lines of one child */
 
 int64_t
 service_now_ns(void)
@@ -81,6 +84,18 @@ service_accept(struct engine_context *context, short *hang_events)
     }
     board_count(&context->slot->accepted);
     return fd;
+}
+
+void
+service_tell_full(int64_t now_ns)
+{
+    static int64_t next_ns;
+
+    if (now_ns < next_ns) {
+        return;
+    }
+    next_ns = now_ns + TELL_FULL_NS;
+    log_error("accept: %s; raise rlimit_files or lower connections_max", strerror(errno));
 }
 
 int

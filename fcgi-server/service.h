@@ -35,6 +35,10 @@ uint64_t service_quota(const struct config *config);
  * half-closes); nothing on unix sockets, which tell the two apart. */
 int service_accept(struct engine_context *context, short *hang_events);
 
+/* accept() has failed for want of descriptors or memory (errno): logs it, seldom, since
+ * it is tried again ten times a second. */
+void service_tell_full(int64_t now_ns);
+
 /* 1 if the peer of <fd> has closed the connection. */
 int service_peer_gone(int fd, short hang_events);
 

@@ -141,6 +141,21 @@ local function descriptors_closed(engine)
     server:stop()
 end
 
+-- A copy that a handler forks and lets return would serve on as a second child with the
+-- same descriptors, unknown to the master, and outlive it.
+local function copies(engine)
+    local server = t.server.start { engine = engine, children = 1, routes = { "/dies=" .. t.fixture("dies.so") } }
+    for _ = 1, 3 do
+        local answer = server:get("/dies?how=fork", { timeout = 5 })
+        t.is(answer.body, "alive\n", "one answer", answer.stdout)
+    end
+    t.is(#process.descendants(server.pid), 1, "the child has no copy")
+    t.like(server:log_text(), "has to call _exit", "the log says what was wrong")
+    server:expect_log("_exit")
+    server:unchanged("the same child serves on")
+    server:stop()
+end
+
 t.each_engine(function(engine)
     local server = t.server.start { engine = engine, children = 4 }
     local front = t.front.nginx { fcgi = server.address }
@@ -153,6 +168,9 @@ t.each_engine(function(engine)
     end)
     t.case("spawn-fcgi", function()
         bare_spawn_fcgi(engine)
+    end)
+    t.case("copies", function()
+        copies(engine)
     end)
     t.case("descriptors closed", function()
         descriptors_closed(engine)
