@@ -121,8 +121,8 @@ child_end_copy(void)
 {
     if (!self.is_copy)
         return;
-    log_error("a copy that a handler made with fork() came back from it and is ended; it has to "
-              "call _exit() itself");
+    log_error("a copy that a handler forked came back from it and is ended; it has to call "
+              "_exit() itself");
     _exit(1);
 }
 

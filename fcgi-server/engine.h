@@ -46,8 +46,8 @@ enum child_order child_order(void);
  * that its replacement starts while it still drains. Call it once, before draining. */
 void child_retiring(void);
 
-/* After each call of a handler: ends this process if it is the copy that a fork() in
- * there made and that came back. It would take events and requests of the child. */
+/* After each call of a handler: ends this process if it is a copy that the handler forked
+ * and that came back. It would take events and requests of the child. */
 void child_end_copy(void);
 
 struct engine {
