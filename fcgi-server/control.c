@@ -63,13 +63,13 @@ control_open(struct control *control, const struct config *config, int epoll_fd,
              uint64_t event_base, char *error, size_t error_size)
 {
     struct sockaddr_un address;
-    struct stat status = {0};
+    struct own_file file = {0};
     *control = (struct control){.fd = -1, .epoll_fd = epoll_fd, .event_base = event_base};
     if (config->control == NULL)
         return 0;
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd == -1 || make_address(&address, config->control) == -1 ||
-        bind_path(fd, &address) == -1 || lstat(address.sun_path, &status) == -1 ||
+        bind_path(fd, &address) == -1 || own_file_note(&file, address.sun_path) == -1 ||
         listen(fd, CONTROL_CLIENTS_MAX) == -1) {
         snprintf(error, error_size, "control socket %s: %s", config->control, strerror(errno));
         if (fd != -1)
@@ -79,8 +79,7 @@ control_open(struct control *control, const struct config *config, int epoll_fd,
     control->fd = fd;
     control->reserve_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
     control->path = config->control;
-    control->device = status.st_dev;
-    control->inode = status.st_ino;
+    control->file = file;
     watch(control, fd, 0, EPOLLIN, EPOLL_CTL_ADD);
     return 0;
 }
@@ -207,7 +206,6 @@ control_expire(struct control *control, int64_t now_ms)
 void
 control_close(struct control *control)
 {
-    struct stat status;
     for (size_t i = 0; i < CONTROL_CLIENTS_MAX; i++)
         drop(&control->client[i]);
     if (control->fd <= 0)
@@ -215,9 +213,7 @@ control_close(struct control *control)
     close(control->fd);
     close(control->reserve_fd);
     control->fd = -1;
-    if (lstat(control->path, &status) == 0 && status.st_dev == control->device &&
-        status.st_ino == control->inode)
-        unlink(control->path);
+    own_file_remove(&control->file, control->path);
 }
 
 /* --- the client ------------------------------------------------------------------------ */

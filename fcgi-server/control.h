@@ -7,9 +7,10 @@
 #ifndef CONTROL_H
 #define CONTROL_H
 
+#include "own_file.h"
+
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 struct config;
 
@@ -29,8 +30,7 @@ struct control {
     int fd;         /* listening; 0 or -1: none */
     int reserve_fd; /* for hanging up when there is no other */
     const char *path;
-    dev_t device; /* of the socket file: only that one is removed */
-    ino_t inode;
+    struct own_file file;
     int epoll_fd;
     uint64_t event_base;
     struct control_client client[CONTROL_CLIENTS_MAX];

@@ -314,39 +314,19 @@ take_request(struct loop *loop)
     return refused != 0 ? refused : service_overdue(loop->context->config, request);
 }
 
-/* Calls the handler, for the first time or again, under the eyes of the watch. */
 static enum fh_result
-call(struct loop *loop, bool again, short revents)
+call(struct loop *loop, const short *revents)
 {
     const struct config *config = loop->context->config;
     struct request *request = &loop->request;
+    bool limited = config->request_timeout_ms > 0 || config->slow_ms > 0;
+    enum fh_result result = service_call(&loop->watch, service_now_ns(), limited, request, revents);
 
-    time_limit_run(request);
-    watch_enter(&loop->watch, service_now_ns(),
-                config->request_timeout_ms > 0 || config->slow_ms > 0);
-    enum fh_result result = again ? request_resume(request, revents) : request_run(request);
-    child_end_copy();
-    watch_leave(&loop->watch);
-    time_limit_run(NULL);
     if (request->timed_out) {
         board_count(&loop->context->slot->timed_out);
         loop->left = 0; /* what a handler leaves behind that was stopped anywhere? */
     }
     return result;
-}
-
-/* Ends a waiting request without its handler; the answer is then <status>, or none
- * (0). */
-static enum fh_result
-cancel(struct request *request, int status)
-{
-    request_cancel(request);
-    if (status == 0 || request->head_sent) {
-        request->broken = true;
-    } else {
-        request_refuse(request, status);
-    }
-    return FH_OK;
 }
 
 /* A waiting handler holds the child, as everything does in this engine. */
@@ -365,18 +345,20 @@ wait_and_resume(struct loop *loop)
         int64_t left_ns = end_ns - service_now_ns();
         int ready = poll(fds, 2, left_ns <= 0 ? 0 : (int)((left_ns + 999999) / 1000000));
         if (ready > 0 && fds[0].revents != 0) {
-            return call(loop, true, fds[0].revents);
+            return call(loop, &fds[0].revents);
         }
-        if (ready == 0 && left_ns <= 0 && end_ns == limit_ns) {
-            board_count(&loop->context->slot->timed_out);
-            return cancel(request, 504);
+        if (ready == 0 && left_ns <= 0 && end_ns < limit_ns) {
+            return call(loop, &fds[0].revents); /* 0: the time has passed */
         }
         if (ready == 0 && left_ns <= 0) {
-            return call(loop, true, 0);
+            board_count(&loop->context->slot->timed_out);
+            request_cancel(request, 504);
+            return FH_OK;
         }
         if (ready > 0 && service_peer_gone(loop->fd, loop->hang_events)) {
             board_count(&loop->context->slot->aborted);
-            return cancel(request, 0);
+            request_cancel(request, 0);
+            return FH_OK;
         }
     }
 }
@@ -390,7 +372,7 @@ run_request(struct loop *loop)
     loop->left--;
     request_route(request, context->router);
     service_begin(context, request, service_now_ns());
-    enum fh_result result = call(loop, false, 0);
+    enum fh_result result = call(loop, NULL);
     while (result == FH_WAIT) {
         result = wait_and_resume(loop);
     }

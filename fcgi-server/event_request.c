@@ -10,7 +10,6 @@
 #include "router.h"
 #include "scoreboard.h"
 #include "service.h"
-#include "time_limit.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -249,20 +248,12 @@ end_wait(struct event_engine *engine, struct exchange *exchange)
     }
 }
 
-/* Ends a waiting request without its handler; the answer is then <status>, or none
- * (0). */
+/* See request_cancel(). */
 static void
 cancel(struct event_engine *engine, struct connection *connection, int status)
 {
-    struct request *request = &connection->exchange->request;
-
     end_wait(engine, connection->exchange);
-    request_cancel(request);
-    if (status == 0 || request->head_sent) {
-        request->broken = true;
-    } else {
-        request_refuse(request, status);
-    }
+    request_cancel(&connection->exchange->request, status);
     finish(engine, connection);
 }
 
@@ -296,9 +287,9 @@ needs_watch(struct event_engine *engine, const struct router_entry *entry)
            engine->config->slow_ms > 0;
 }
 
-/* Calls the handler, for the first time or again, with the lock let go. */
+/* See service_call(). */
 static void
-call(struct event_engine *engine, struct connection *connection, bool again, short revents)
+call(struct event_engine *engine, struct connection *connection, const short *revents)
 {
     struct exchange *exchange = connection->exchange;
     struct request *request = &exchange->request;
@@ -306,12 +297,8 @@ call(struct event_engine *engine, struct connection *connection, bool again, sho
 
     connection_move(&engine->connections, connection, CONNECTION_RUNNING, begun_ns);
     board_state(engine->context->slot, BOARD_RUNNING);
-    time_limit_run(request);
-    watch_enter(&engine->watch, begun_ns, needs_watch(engine, request->entry));
-    enum fh_result result = again ? request_resume(request, revents) : request_run(request);
-    child_end_copy();
-    watch_leave(&engine->watch);
-    time_limit_run(NULL);
+    bool needed = needs_watch(engine, request->entry);
+    enum fh_result result = service_call(&engine->watch, begun_ns, needed, request, revents);
 
     engine->now_ns = service_now_ns();
     if (engine->now_ns - begun_ns > WATCH_SLOW_NS) {
@@ -337,7 +324,7 @@ void
 event_on_wait(struct event_engine *engine, struct connection *connection, short revents)
 {
     end_wait(engine, connection->exchange);
-    call(engine, connection, true, revents);
+    call(engine, connection, &revents);
 }
 
 void
@@ -420,7 +407,7 @@ start(struct event_engine *engine, struct connection *connection, bool gone)
         request_refuse(request, refused);
         finish(engine, connection);
     } else {
-        call(engine, connection, false, 0);
+        call(engine, connection, NULL);
     }
 }
 

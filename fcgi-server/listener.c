@@ -3,6 +3,7 @@
 #include "config.h"
 #include "descriptors.h"
 #include "log.h"
+#include "own_file.h"
 #include "privileges.h"
 
 #include <errno.h>
@@ -120,7 +121,6 @@ open_unix(struct listener *listener, const char *path, const struct config *conf
           struct config_error *error)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    struct stat status;
     if (check_path(path, error) == -1)
         return -1;
     strcpy(address.sun_path, path);
@@ -132,14 +132,12 @@ open_unix(struct listener *listener, const char *path, const struct config *conf
     mode_t before = umask(0777 & ~(mode_t)config->socket_mode);
     int result = bind(listener->fd, (struct sockaddr *)&address, sizeof address);
     umask(before);
-    if (result == -1 || lstat(path, &status) == -1)
+    if (result == -1 || own_file_note(&listener->file, path) == -1)
         return FAIL("unix:%s: %s%s", path, strerror(errno),
                     errno == ENOENT   ? "; make its folder first"
                     : errno == EACCES ? "; give a folder this user may write to"
                                       : "");
     listener->created = true;
-    listener->device = status.st_dev;
-    listener->inode = status.st_ino;
     snprintf(listener->name, sizeof listener->name, "unix:%s", path);
     return set_owner(path, config->socket_owner, error);
 }
@@ -158,8 +156,7 @@ bind_tcp(struct listener *listener, const struct addrinfo *info)
 }
 
 /* "host:port" or "[v6]:port" into its two halves; an empty host is this machine
- * only, "*" is every address. Returns 0, or -1 with
- * <error> if it is neither. */
+ * only, "*" is every address. Returns 0, or -1 with <error> if it is neither. */
 static int
 split_address(const char *text, char host[static 108], const char **port,
               struct config_error *error)
@@ -320,11 +317,8 @@ listener_adopt(struct listener *listener, const struct listener *former,
 void
 listener_close(struct listener *listener)
 {
-    struct stat status;
-    const char *path = listener->name + strlen("unix:");
-    if (listener->created && lstat(path, &status) == 0 && status.st_dev == listener->device &&
-        status.st_ino == listener->inode)
-        unlink(path);
+    if (listener->created)
+        own_file_remove(&listener->file, listener->name + strlen("unix:"));
     if (listener->fd != -1)
         close(listener->fd);
     *listener = (struct listener){.fd = -1};

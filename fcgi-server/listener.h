@@ -5,10 +5,11 @@
 #ifndef LISTENER_H
 #define LISTENER_H
 
+#include "own_file.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 struct config;
 struct config_error;
@@ -20,8 +21,7 @@ struct listener {
     uint32_t backlog; /* effective: what the kernel left of the wish */
     char name[160];   /* "unix:/run/x", "127.0.0.1:9000": for people */
     bool created;     /* the socket file is ours: remove it at the end */
-    dev_t device;     /* and this is the one */
-    ino_t inode;
+    struct own_file file;
 };
 
 /* Opens what config->listen says; without it the one descriptor of systemd

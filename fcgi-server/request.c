@@ -118,11 +118,16 @@ request_resume(struct request *request, short revents)
 }
 
 void
-request_cancel(struct request *request)
+request_cancel(struct request *request, int status)
 {
     const struct router_entry *entry = request->entry;
 
     if (entry->handler->cancel != NULL) {
         entry->handler->cancel(entry->state, &request->head);
+    }
+    if (status == 0 || request->head_sent) {
+        request->broken = true;
+    } else {
+        request_refuse(request, status);
     }
 }

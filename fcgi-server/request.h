@@ -146,8 +146,9 @@ enum fh_result request_run(struct request *request);
 /* Continues a waiting request; returns as request_run(). */
 enum fh_result request_resume(struct request *request, short revents);
 
-/* Lets the handler of a waiting request clean up; nothing will be answered. */
-void request_cancel(struct request *request);
+/* Ends a waiting request without its handler, which may clean up. The answer is
+ * <status>; none for 0, or when the head has left: the request is broken then. */
+void request_cancel(struct request *request, int status);
 
 /* Replaces whatever answer there is by <status> with a neutral text. For the
  * engine; only while head_sent is false. */

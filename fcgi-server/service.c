@@ -7,6 +7,8 @@
 #include "request.h"
 #include "router.h"
 #include "scoreboard.h"
+#include "time_limit.h"
+#include "watch.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -151,6 +153,20 @@ service_begin(struct engine_context *context, struct request *request, int64_t n
     board_request_begin(context->slot, now_ns, request_param(request, "REQUEST_METHOD", NULL), uri,
                         uri_length, request->entry == NULL ? NULL : request->entry->file,
                         request->body.length);
+}
+
+enum fh_result
+service_call(struct watch *watch, int64_t now_ns, bool watched, struct request *request,
+             const short *revents)
+{
+    time_limit_run(request);
+    watch_enter(watch, now_ns, watched);
+    enum fh_result result =
+        revents == NULL ? request_run(request) : request_resume(request, *revents);
+    child_end_copy();
+    watch_leave(watch);
+    time_limit_run(NULL);
+    return result;
 }
 
 static const char *

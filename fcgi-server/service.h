@@ -8,13 +8,16 @@
 #define SERVICE_H
 
 #include "engine.h"
+#include "fcgi-handler.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct intake;
 struct intake_limits;
 struct request;
+struct watch;
 
 /* CLOCK_MONOTONIC in nanoseconds. */
 int64_t service_now_ns(void);
@@ -54,6 +57,12 @@ int service_overdue(const struct config *config, const struct request *request);
 
 /* <request> is about to run: sets its start_ns. */
 void service_begin(struct engine_context *context, struct request *request, int64_t now_ns);
+
+/* Calls the handler of <request> under the eyes of <watch>, whose lock the caller holds:
+ * for the first time, or, with <revents>, after what it waited for. <now_ns>: the time;
+ * <watched>: the watch thread is to be woken for it. Returns as request_run(). */
+enum fh_result service_call(struct watch *watch, int64_t now_ns, bool watched,
+                            struct request *request, const short *revents);
 
 /* <request> has run and its answer is on its way. */
 void service_end(struct engine_context *context, struct request *request, int64_t now_ns);

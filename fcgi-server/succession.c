@@ -63,7 +63,7 @@ write_state(FILE *file, const struct config *config, const struct listener *list
     fprintf(file, "%s%c%s%c%s%c", HEADING, '\0', wish(config), '\0',
             config->pid_file != NULL ? config->pid_file : "", '\0');
     fprintf(file, "%d %d %llu %llu\n", listener->fd, listener->created,
-            (unsigned long long)listener->device, (unsigned long long)listener->inode);
+            (unsigned long long)listener->file.device, (unsigned long long)listener->file.inode);
     fprintf(file, "%d %d %d %d %d %u\n", channels->handover[0], channels->handover[1],
             channels->notice[0], channels->notice[1], children->board->fd, children->generation);
     fprintf(file, "%d %d\n", standby != NULL ? (int)standby->pid : -1,
@@ -151,8 +151,7 @@ read_state(FILE *file, struct succession *left)
         fscanf(file, "%d %d", &left->standby.pid, &left->standby.word_fd) != 2)
         return false;
     left->listener.created = created;
-    left->listener.device = (dev_t)device;
-    left->listener.inode = (ino_t)inode;
+    left->listener.file = (struct own_file){(dev_t)device, (ino_t)inode};
     while (fscanf(file, "%d %u %d %u %lld %u %lld", &child.pid, &child.generation, &child.output_fd,
                   &child.slot, &started, &child.life, &deadline) == 7) {
         struct succession_child *more =

@@ -414,7 +414,7 @@ a_cancelled_one_ends_and_others_go_on(void **state)
          "end\n");
     for (int round = 0; round < 2000; round++) {
         assert_int_equal(begin("ms=1000"), FH_WAIT);
-        request_cancel(&request);
+        request_cancel(&request, 0);
     }
     get("ms=1");
     expect(200, "woke");

@@ -244,7 +244,7 @@ sockets_end_with_their_request(void **state)
     assert_int_equal(descriptors(), before);
     enum fh_result result = begin("how=wait");
     assert_int_equal(result, FH_WAIT);
-    request_cancel(&request);
+    request_cancel(&request, 0);
     assert_int_equal(descriptors(), before);
     stop_peer();
 }
