@@ -39,7 +39,8 @@ local function short(value)
     return ("%g"):format(value)
 end
 
-local function measured(part)
+--- The arms of <part> that have figures.
+function plots.measured(part)
     local list = {}
     for _, arm in ipairs(part.arms) do
         if arm.summary then
@@ -51,7 +52,7 @@ end
 
 --- Rates of a comparison's arms with their intervals; a mark where arithmetic puts the bound.
 function plots.rates(part)
-    local arms = measured(part)
+    local arms = plots.measured(part)
     if #arms == 0 then
         return nil
     end
@@ -118,7 +119,7 @@ end
 
 --- Processor time per correct answer, by process group, the load client's beside it.
 function plots.cpu(part)
-    local arms, rows, high = measured(part), {}, 0
+    local arms, rows, high = plots.measured(part), {}, 0
     for _, arm in ipairs(arms) do
         if arm.summary.server_cpu_us_per_request then
             local row = { arm = arm, parts = cpu_parts(arm), total = 0 }

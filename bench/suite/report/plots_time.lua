@@ -7,20 +7,10 @@ local svg = require("bench.suite.report.svg")
 
 local plots = {}
 
-local WIDTH = 520
+local WIDTH = plots_rows.width
 local PERCENTILES = { { "p50", 0.5 }, { "p75", 0.75 }, { "p90", 0.9 }, { "p95", 0.95 }, { "p99", 0.99 }, { "p999", 0.999 } }
 -- Where the axis has its ticks, and where it ends.
 local TICKS, LAST_QUANTILE = { 0, 0.5, 0.9, 0.99, 0.999 }, 0.9995
-
-local function measured(part)
-    local list = {}
-    for _, arm in ipairs(part.arms) do
-        if arm.summary then
-            list[#list + 1] = arm
-        end
-    end
-    return list
-end
 
 -- The nines of a quantile: 0.9 -> 1, 0.99 -> 2. Equal steps for equal factors of rarity.
 local function nines(quantile)
@@ -74,7 +64,7 @@ end
 
 --- Response times by percentile on a logarithmic axis, one line per arm, labelled at its end.
 function plots.latency(part)
-    local lines, low, high = spectrum_lines(measured(part))
+    local lines, low, high = spectrum_lines(plots_rows.measured(part))
     if #lines == 0 then
         return nil
     end
@@ -159,7 +149,7 @@ end
 --- Resources over time, aligned with the load: one lane per arm, one frame per slot, inside it the
 -- processors that its process groups kept busy. The order of the frames is the order of the run.
 function plots.timeline(part, cpus)
-    local arms = measured(part)
+    local arms = plots_rows.measured(part)
     local first, last = span_of(arms)
     if #arms == 0 or last <= first then
         return nil

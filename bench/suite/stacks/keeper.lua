@@ -11,22 +11,14 @@ local process = require("bench.suite.system.process")
 
 local keeper = {}
 
-local function close_on_exec(fd)
-    fcntl.fcntl(fd, fcntl.F_SETFD, fcntl.FD_CLOEXEC)
-    return fd
-end
-
 --- Starts a keeper for plan.programs, in order. plan.folder: where sockets and pid files lie;
 -- plan.remove: remove it at the end; plan.detached: in a session of its own, to be released.
 -- A program: {name, argv (argv[1] a path), env (false unsets), directory, log, stop_signal,
 -- pid_file (it starts others and ends; their pids are there), listens (the next program waits for
 -- this unix path or port)}. Returns {pid, status_fd, life_fd, roots, exits}.
 function keeper.start(plan)
-    local status_read, status_write = unistd.pipe()
-    local life_read, life_write = unistd.pipe()
-    for _, fd in ipairs({ status_read, status_write, life_read, life_write }) do
-        close_on_exec(fd)
-    end
+    local status_read, status_write = process.pipe()
+    local life_read, life_write = process.pipe()
     fcntl.fcntl(status_read, fcntl.F_SETFL, fcntl.O_NONBLOCK)
     io.stdout:flush()
     io.stderr:flush()
