@@ -13,7 +13,7 @@ tune_options.usage = [[
 usage: bench/bench tune [options] [POOL]
        bench/bench tune [options] --command 'PROGRAM ... {children} ...' --url URL
 POOL: fcgi-server, spawn-fcgi, php-fpm, php-cgi, another stack of `bench/bench list`, or the path of a
-stack file of your own. Without a POOL the shipped pages are tuned one after another (8 minutes).
+stack file of your own. Without a POOL the shipped pages are tuned one after another (9 minutes).
 What is measured
   --page NAME|PATH     page of the pool: hello, echo, slow, table ... or a path (hello)
   --url URL            with --command: the page, http://..., fcgi://... or fcgi+unix:/socket:/page
