@@ -55,6 +55,37 @@ t.case("a program that does not do what {children} says", function()
     t.like(run.out, "it ended %(status 0%): it must stay in the foreground", "is told to")
 end)
 
+t.case("a program that ends by itself", function()
+    local socket = t.dir .. "/brief.sock"
+    local brief = t.write_file(t.dir .. "/brief", ("#!/bin/sh\n'%s/fcgi-server' -c '%s/conf/fcgi-server.lua' -l 'unix:%s' -n $1\nexit 7\n")
+        :format(t.build, t.root, socket))
+    process.run { "chmod", "+x", brief }
+    local argv, place = tuning.command { "--command", "'" .. brief .. "' {children}", "--url", "fcgi+unix:" .. socket .. ":/echo", "-c", "4",
+        "--counts", "2,4", "-d", "2s", "--repeats", "1" }
+    argv.stdout = t.dir .. "/brief.out"
+    local pid = process.spawn(argv)
+    local how, code
+    process.poll(100, function()
+        local servers, measuring = {}, false
+        for _, one in ipairs(process.descendants(pid)) do
+            local command = process.command(one) or ""
+            measuring = measuring or command:find("load%-client .*2000ms") -- a row, not the look before it
+            servers[#servers + 1] = command:find("^[^ ]*fcgi%-server[: ]") and one or nil -- by its title, once it has one
+        end
+        for _, one in ipairs(measuring and servers or {}) do
+            process.kill(one, "KILL")
+        end
+        how, code = process.wait(pid, 0)
+        return how ~= nil
+    end)
+    local out = t.read_file(argv.stdout)
+    t.is(tostring(how) .. " " .. tostring(code), "exited 0", "a reasoned refusal is a result")
+    t.like(out, "2 asked, 0 run: pool ended by itself %(status 7%)", "the row says how it ended")
+    t.like(out, "4 asked, 0 run: pool ended by itself %(status 7%)", "so does the other")
+    t.ok(not out:find("RECOMMENDED", 1, true), "and none is recommended", out)
+    t.is(#tuning.entries(place.temporary), 0, "nothing is left")
+end)
+
 t.case("mistakes on the command line", function()
     for _, words in ipairs { { "--counts", "1" }, { "--counts", "0,2" }, { "-c", "many" }, { "--url", "http://x/" },
         { "--command", "x" }, { "--nonsense" }, { "--p99", "fast" } } do
