@@ -1,5 +1,5 @@
 return {
-    title = "Apache + mod_php (prefork)",
+    title = "Apache prefork, PHP inside each process (mod_php)",
     needs = { "apache", "mod-php" },
     pages = {
         static = "/static/hello.txt",

@@ -1,5 +1,5 @@
 return {
-    title = "Apache (prefork), static file",
+    title = "Apache prefork alone, static file from disk",
     needs = { "apache" },
     pages = { static = "/static/hello.txt" },
     takes = { "children", "front_backlog", "access_log", "gzip" },

@@ -1,5 +1,5 @@
 return {
-    title = "lighttpd -> fcgi-server",
+    title = "lighttpd -> FastCGI, never kept -> fcgi-server, handlers in C",
     needs = { "lighttpd", "fcgi-server" },
     pages = {
         static = "/static/hello.txt",

@@ -1,5 +1,5 @@
 return {
-    title = "lighttpd -> uWSGI's FastCGI socket -> web.py",
+    title = "lighttpd -> FastCGI, never kept -> uWSGI, Python processes (web.py)",
     needs = { "lighttpd", "uwsgi", "uwsgi-python3", "webpy" },
     blocking = true,
     pages = { static = "/static/hello.txt", david = "/david" },

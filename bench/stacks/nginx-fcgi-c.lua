@@ -1,5 +1,5 @@
 return {
-    title = "nginx -> fcgi-server, handlers in C",
+    title = "nginx -> FastCGI -> fcgi-server and its children, handlers in C",
     needs = { "nginx", "fcgi-server" },
     pages = {
         static = "/static/hello.txt",

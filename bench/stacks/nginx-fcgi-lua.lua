@@ -1,5 +1,5 @@
 return {
-    title = "nginx -> fcgi-server, handlers in Lua",
+    title = "nginx -> FastCGI -> fcgi-server and its children, handlers in Lua (LuaJIT)",
     needs = { "nginx", "fcgi-server" },
     pages = {
         static = "/static/hello.txt",

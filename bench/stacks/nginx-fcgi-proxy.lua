@@ -1,5 +1,5 @@
 return {
-    title = "nginx -> fcgi-server (Lua handler) -> application server over TCP",
+    title = "nginx -> FastCGI -> fcgi-server, Lua that asks an application server over TCP",
     needs = { "nginx", "fcgi-server", "luajit" },
     pages = { livecode = "/lua/proxy" },
     takes = { "children", "backlog", "keepalive", "tcp", "front_backlog", "workers", "access_log", "gzip", "engine" },

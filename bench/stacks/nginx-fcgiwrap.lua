@@ -1,5 +1,5 @@
 return {
-    title = "nginx -> fcgiwrap -> CGI script",
+    title = "nginx -> FastCGI -> fcgiwrap, a CGI process (LuaJIT) for each request",
     needs = { "nginx", "fcgiwrap", "luajit" },
     blocking = true,
     unreaped = true,

@@ -1,6 +1,6 @@
 -- Reference: what nginx and the kernel cost when the application does nothing but answer.
 return {
-    title = "nginx -> floor responder",
+    title = "nginx -> FastCGI -> floor responder in C: the least an application can cost",
     needs = { "nginx", "floor-responder" },
     pages = { echo = "/echo" },
     takes = { "children", "keepalive", "tcp", "front_backlog", "workers", "access_log", "gzip" },

@@ -1,6 +1,6 @@
 -- The baseline: the program that everybody writes first.
 return {
-    title = "nginx -> plain libfcgi loop under spawn-fcgi",
+    title = "nginx -> FastCGI -> libfcgi's plain accept loop in C, children of spawn-fcgi",
     needs = { "nginx", "spawn-fcgi", "libfcgi-loop" },
     blocking = true,
     pages = { static = "/static/hello.txt", echo = "/echo" },

@@ -1,5 +1,5 @@
 return {
-    title = "nginx with Lua -> application server over TCP",
+    title = "nginx alone, Lua in its workers that asks an application server over TCP",
     needs = { "nginx", "nginx-lua", "luajit" },
     pages = { livecode = "/lua/proxy" },
     takes = { "front_backlog", "workers", "access_log", "gzip", "kept_sockets" },

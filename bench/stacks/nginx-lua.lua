@@ -1,5 +1,5 @@
 return {
-    title = "nginx with Lua",
+    title = "nginx alone, Lua (LuaJIT) in its workers",
     needs = { "nginx", "nginx-lua" },
     pages = {
         static = "/static/hello.txt",

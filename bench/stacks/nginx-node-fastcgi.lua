@@ -1,5 +1,5 @@
 return {
-    title = "nginx -> Node.js (V8) behind FastCGI, under spawn-fcgi",
+    title = "nginx -> FastCGI -> Node.js (V8) processes, children of spawn-fcgi",
     needs = { "nginx", "spawn-fcgi", "node", "node-fastcgi" },
     pages = {
         echo = "/echo",

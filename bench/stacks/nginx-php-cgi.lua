@@ -1,5 +1,5 @@
 return {
-    title = "nginx -> php-cgi under spawn-fcgi",
+    title = "nginx -> FastCGI -> php-cgi, children of one PHP parent under spawn-fcgi",
     needs = { "nginx", "spawn-fcgi", "php-cgi" },
     blocking = true,
     pages = {

@@ -1,5 +1,5 @@
 return {
-    title = "nginx -> PHP-FPM",
+    title = "nginx -> FastCGI -> PHP-FPM, a fixed number of children",
     needs = { "nginx", "php-fpm" },
     blocking = true,
     pages = {

@@ -1,5 +1,5 @@
 return {
-    title = "nginx -> PHP-FPM -> application server over TCP",
+    title = "nginx -> FastCGI -> PHP-FPM, PHP that asks an application server over TCP",
     needs = { "nginx", "php-fpm", "luajit" },
     blocking = true,
     pages = { livecode = "/php/livecode.php" },

@@ -1,6 +1,6 @@
 -- Reference: what nginx does by itself, without a file or an application.
 return {
-    title = "nginx alone (return 200)",
+    title = "nginx alone, a text of its configuration (return 200)",
     needs = { "nginx" },
     pages = { echo = "/return" },
     takes = { "front_backlog", "workers", "access_log", "gzip" },

@@ -15,7 +15,7 @@ local function addresses(port, host)
 end
 
 return {
-    title = "nginx -> two hosts (nginx -> PHP-FPM -> application server), in turn",
+    title = "nginx -> HTTP -> two hosts in turn, each with the chain of nginx-php-proxy",
     needs = { "nginx", "php-fpm", "luajit", "ip" },
     unavailable = function()
         return unistd.geteuid() ~= 0 and "not available (needs root for network namespaces)" or nil

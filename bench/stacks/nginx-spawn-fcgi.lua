@@ -1,5 +1,5 @@
 return {
-    title = "nginx -> fcgi-server -n 0 under spawn-fcgi -F",
+    title = "nginx -> FastCGI -> fcgi-server without a master, children of spawn-fcgi",
     needs = { "nginx", "spawn-fcgi", "fcgi-server" },
     blocking = true, -- children have no master to pass idle connections on through
     pages = {

@@ -1,5 +1,5 @@
 return {
-    title = "nginx, static file",
+    title = "nginx alone, static file from disk",
     needs = { "nginx" },
     pages = { static = "/static/hello.txt" },
     takes = { "front_backlog", "workers", "access_log", "gzip" },

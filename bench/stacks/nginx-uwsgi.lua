@@ -1,5 +1,5 @@
 return {
-    title = "nginx -> uWSGI -> web.py",
+    title = "nginx -> uwsgi protocol -> uWSGI, Python processes (web.py)",
     needs = { "nginx", "uwsgi", "uwsgi-python3", "webpy" },
     blocking = true,
     pages = { static = "/static/hello.txt", david = "/david" },

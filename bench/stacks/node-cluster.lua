@@ -1,5 +1,5 @@
 return {
-    title = "Node.js cluster",
+    title = "Node.js (V8) alone, HTTP by a cluster of processes",
     needs = { "node" },
     pages = {
         echo = "/echo",

@@ -110,6 +110,18 @@ for _, name in ipairs(stack.names()) do
     end
 end
 
+t.case("titles", function()
+    local others = {}
+    for _, name in ipairs(stack.names()) do
+        local title = stack.describe(name).title
+        t.ok(not others[title], name .. ": no other stack's", title)
+        others[title] = true
+        t.like(title:lower(), "^" .. (name:match("^%a+")) .. "[ .]", name .. ": begins with the web server")
+        local front, rest = title:match("^(%S+) %-> (.*)$")
+        t.ok(not front or rest:find("^FastCGI[ ,]") or rest:find("^uwsgi ") or rest:find("^HTTP "), name .. ": then the protocol", title)
+    end
+end)
+
 t.case("refusals", function()
     local static = stack.describe("nginx-static")
     t.is(stack_options.refused(static, { workers = 2, port = 8000, variant = "tuned" }), nil, "what it takes")
