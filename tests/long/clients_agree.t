@@ -1,7 +1,8 @@
 #!/usr/bin/env luajit
 -- SPDX-License-Identifier: MIT
 -- ab, wrk and the load client agree on counts (exactly, with the access log as the judge) and on
--- rates (within 10 % of ab, 5 % of wrk) of a stack whose capacity is known: 4 children that sleep 10 ms each.
+-- rates (within 10 % of ab, 5 % of wrk) of a stack whose capacity is known: 4 children that sleep 10 ms each; and its
+-- percentiles of known delays are those of the server's own record.
 package.path = (arg[0]:match("^(.*)/") or ".") .. "/../lib/?.lua;" .. package.path
 local t = require("testing")
 package.path = t.root .. "/?.lua;" .. package.path
@@ -74,6 +75,43 @@ t.case("rates", function()
         median(rates), CHILDREN * 1000 / SLEEP_MS, median(to_ab), median(to_wrk)))
     t.ok(math.abs(median(to_ab) - 1) < 0.1, "within 10 % of ab, median of " .. ROUNDS .. " rounds", median(to_ab))
     t.ok(math.abs(median(to_wrk) - 1) < 0.05, "within 5 % of wrk, kept connections", median(to_wrk))
+end)
+
+-- Nine of ten answers after 20 ms, one after 200 ms. The server's own durations are the independent record; beside
+-- them the client sees what lies outside the handler (connect, wake-ups), which is what the same load with a
+-- page without delay shows: twice its p99 before or after, and a millisecond.
+t.case("percentiles of known delays", function()
+    local COUNT, OPEN, STEP, MARGIN_US = 1000, 8, 1 / 1024, 1000
+    local log = t.dir .. "/durations"
+    local list = t.process.write_file(t.dir .. "/delays", "9 /sleep?ms=20\n1 /sleep?ms=200\n")
+    local server = t.server.start { children = 2 * OPEN, arguments = { "--access-log", log, "--access-format", "%r %q %d" } }
+    local address = "fcgi+" .. server.address .. ":"
+    local function undelayed()
+        return t.load.run({ "-n", COUNT, "-c", OPEN, address .. "/echo", timeout = 120 }).response_us.p99
+    end
+    local before = undelayed()
+    local seen = t.load.run { "-n", COUNT, "-c", OPEN, "-l", "--requests-file", list, address .. "/", timeout = 120 }
+    local after = undelayed()
+    server:stop()
+
+    local durations = {}
+    for delay, us in t.read_file(log):gmatch("/sleep %S*ms=(%d+) (%d+)\n") do
+        durations[#durations + 1] = tonumber(us)
+        if tonumber(us) < tonumber(delay) * 1000 then
+            t.ok(false, "the record itself has no delay too short", us .. " us of " .. delay .. " ms")
+        end
+    end
+    table.sort(durations)
+    t.is(#durations, COUNT, "the record has every request")
+    t.is(seen.requests.ok, COUNT, "and so has the client")
+    local allowance = 2 * math.max(before, after) + MARGIN_US
+    for name, wanted in pairs { p50 = { 0.50, 20 }, p99 = { 0.99, 200 } } do
+        local record, client, delay = durations[math.ceil(wanted[1] * COUNT)], seen.response_us[name], wanted[2] * 1000
+        t.note(("%s: client %.2f ms, record %.2f ms, delay %d ms, allowance %.2f ms"):format(
+            name, client / 1000, record / 1000, wanted[2], allowance / 1000))
+        t.ok(client >= delay, name .. ": not below the delay", client)
+        t.ok(math.abs(client - record) <= STEP * record + allowance, name .. ": what the record has", client .. " " .. record)
+    end
 end)
 
 t.done()
