@@ -29,22 +29,22 @@ LLHTTP      = /usr/share/llhttp
 Q = $(if $(V),,@)
 say = $(if $(V),,@printf '  %-6s %s\n' '$(1)' '$(2)';)
 
-server_src  := $(wildcard fcgi-server/*.c)
-client_src  := $(wildcard bench/load-client/*.c)
+server_src  := $(wildcard fcgi-server/*.c fcgi-server/*/*.c fcgi-server/*/*/*.c)
+client_src  := $(wildcard bench/load-client/*.c bench/load-client/*/*.c)
 handler_src := $(wildcard handlers/*.c)
-bench_src   := $(wildcard bench/*.c)
-unit_src    := $(wildcard tests/unit/*.c)
+floor_src   := $(wildcard bench/floors/*.c)
+unit_src    := $(wildcard tests/unit/*/*_test.c)
 
 server_obj  := $(server_src:%.c=$(BUILD)/obj/%.o)
 client_obj  := $(client_src:%.c=$(BUILD)/obj/%.o) $(addprefix $(BUILD)/obj/llhttp/,api.o http.o llhttp.o)
 handlers    := $(handler_src:handlers/%.c=$(BUILD)/handlers/%.so)
-bench_bin   := $(bench_src:bench/%.c=$(BUILD)/%)
+floor_bin   := $(floor_src:bench/floors/%.c=$(BUILD)/%)
 unit_bin    := $(unit_src:%.c=$(BUILD)/%)
 
 .DELETE_ON_ERROR:
 .PHONY: all help setup bench bench-client bench-handlers bench-server tune test test-long tests-built clean install
 
-all: $(BUILD)/fcgi-server $(BUILD)/load-client $(handlers) $(bench_bin) ## build everything
+all: $(BUILD)/fcgi-server $(BUILD)/load-client $(handlers) $(floor_bin) ## build everything
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(filter %akefile %.mk,$(MAKEFILE_LIST))
@@ -66,17 +66,17 @@ $(BUILD)/handlers/%.so: handlers/%.c fcgi-server/fcgi-handler.h $(BUILD)/flags
 		-Wl,-z,relro,-z,now $(LDFLAGS) -Ifcgi-server -o $@.new $< && mv -f $@.new $@
 
 # Small programs of one file: floor responders and the like.
-$(BUILD)/%: bench/%.c $(BUILD)/flags
+$(BUILD)/%: bench/floors/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,CC,$@)$(CC) $(CPPFLAGS) $(filter-out -MMD -MP,$(BASE)) $(CFLAGS) $(LINK) $(LDFLAGS) -o $@ $< $(FCGI_LIBS)
 
 $(BUILD)/obj/fcgi-server/%.o: fcgi-server/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(call say,CC,$@)$(CC) $(CPPFLAGS) $(BASE) $(CFLAGS) $(LUA_CFLAGS) -c -o $@ $<
+	$(call say,CC,$@)$(CC) $(CPPFLAGS) $(BASE) $(CFLAGS) -Ifcgi-server $(LUA_CFLAGS) -c -o $@ $<
 
 $(BUILD)/obj/bench/%.o: bench/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(call say,CC,$@)$(CC) $(CPPFLAGS) $(BASE) $(CFLAGS) -I/usr/share/include/llhttp -c -o $@ $<
+	$(call say,CC,$@)$(CC) $(CPPFLAGS) $(BASE) $(CFLAGS) -Ibench/load-client -I/usr/share/include/llhttp -c -o $@ $<
 
 # llhttp comes as C sources in a Debian package: compiled in, nothing vendored.
 $(BUILD)/obj/llhttp/%.o: $(LLHTTP)/%.c $(BUILD)/flags
@@ -95,7 +95,7 @@ FORCE:
 # --- tests --------------------------------------------------------------------
 
 # A unit test names in a comment, within its first 9 lines, the files it is linked with:
-#     /* links: fcgi-server/record.c fcgi-server/query.c */
+#     /* links: fcgi-server/request/record.c fcgi-server/request/query.c */
 unit_links = $(shell sed -n '1,9s:^/\* links\: *\(.*\) \*/$$:\1:p' $(1))
 define unit_rule
 $(BUILD)/$(1:.c=): $(1) $(patsubst %.c,$(BUILD)/obj/%.o,$(call unit_links,$(1))) $(BUILD)/flags
@@ -113,7 +113,7 @@ $(BUILD)/fixtures/%.so: tests/fixtures/%.c fcgi-server/fcgi-handler.h $(BUILD)/f
 
 tests-built: all $(unit_bin) $(fixtures)
 
-include tests/checks.mk
+include tests/checks/checks.mk
 
 # --- the main jobs: setup first, then a fresh make that knows the packages -----
 

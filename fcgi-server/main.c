@@ -2,21 +2,21 @@
 /*
  * fcgi-server - runs C and Lua handlers behind a web server that speaks FastCGI.
  */
-#include "access_log.h"
-#include "child.h"
-#include "config.h"
-#include "control.h"
-#include "descriptors.h"
-#include "heritage.h"
-#include "listener.h"
-#include "log.h"
-#include "master.h"
-#include "privileges.h"
-#include "probe.h"
-#include "scoreboard.h"
-#include "signals.h"
-#include "succession.h"
-#include "title.h"
+#include "base/descriptors.h"
+#include "base/log.h"
+#include "base/process_title.h"
+#include "base/signals.h"
+#include "child/child.h"
+#include "child/heritage.h"
+#include "child/privileges.h"
+#include "child/probe.h"
+#include "config/config.h"
+#include "master/control.h"
+#include "master/listener.h"
+#include "master/master.h"
+#include "master/succession.h"
+#include "status/access_log.h"
+#include "status/scoreboard.h"
 
 #include <errno.h>
 #include <stdio.h>

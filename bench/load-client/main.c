@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* main.c - load-client: options, target, run, verdict, report, exit status. */
-#include "bytes.h"
-#include "merge.h"
-#include "options.h"
-#include "report.h"
-#include "run.h"
-#include "system.h"
-#include "target.h"
-#include "verdict.h"
+#include "load/options.h"
+#include "load/run.h"
+#include "load/system.h"
+#include "load/target.h"
+#include "protocol/bytes.h"
+#include "report/merge.h"
+#include "report/report.h"
+#include "report/verdict.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -42,7 +42,7 @@ return {
             local host = s:part("host-" .. number, its, HOST_PORT)
             host.keepalive = s.options.opcache == false and 0 or host.children
             local pid_file = host.folder .. "/host.pid"
-            local script = s.root .. "/bench/suite/stacks/network-host"
+            local script = s.root .. "/bench/suite/bring_up/network-host"
             local function on_host(program, ...)
                 program.name = host.name .. "-" .. program.name
                 program.argv = { script, ... }

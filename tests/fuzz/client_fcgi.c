@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* links: bench/load-client/fcgi.c bench/load-client/digest.c bench/load-client/bytes.c */
+/* links: bench/load-client/protocol/fcgi.c bench/load-client/load/digest.c bench/load-client/protocol/bytes.c */
 /* A FastCGI answer cut anywhere is the same answer as in one piece. The first byte of the
  * input chooses the cuts. */
-#include "fcgi.h"
+#include "protocol/fcgi.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* links: bench/load-client/http.c bench/load-client/chunk.c */
-/* links: bench/load-client/digest.c bench/load-client/bytes.c */
+/* links: bench/load-client/protocol/http.c bench/load-client/protocol/chunk.c */
+/* links: bench/load-client/load/digest.c bench/load-client/protocol/bytes.c */
 /* links: /usr/share/llhttp/api.c /usr/share/llhttp/http.c /usr/share/llhttp/llhttp.c */
 /* An HTTP answer cut anywhere is the same answer as in one piece. The first byte of the
  * input chooses the cuts, and whether the request was HEAD. */
-#include "http.h"
+#include "protocol/http.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* links: fcgi-server/config.c fcgi-server/config_file.c fcgi-server/descriptors.c fcgi-server/options.c */
-/* links: fcgi-server/allowed.c */
+/* links: fcgi-server/config/config.c fcgi-server/config/config_file.c fcgi-server/base/descriptors.c fcgi-server/config/options.c */
+/* links: fcgi-server/config/client_list.c */
 /* A configuration file of any content is taken or refused with a message: never a crash, and
  * never a value outside its bounds. */
-#include "config.h"
-#include "config_file.h"
-#include "status.h"
+#include "config/config.h"
+#include "config/config_file.h"
+#include "status/status.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* links: fcgi-server/intake.c fcgi-server/record.c */
+/* links: fcgi-server/request/intake.c fcgi-server/request/record.c */
 /* The bytes of a connection, cut anywhere, give the same requests and replies as in one
  * piece. The first byte of the input chooses the cuts. */
-#include "intake.h"
+#include "request/intake.h"
 
 #include <stdlib.h>
 #include <string.h>

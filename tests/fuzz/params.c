@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* links: fcgi-server/record.c */
+/* links: fcgi-server/request/record.c */
 /* Any parameter stream: pairs lie inside it, one behind the other, and what was encoded is
  * decoded again. */
-#include "record.h"
+#include "request/record.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* links: fcgi-server/query.c */
+/* links: fcgi-server/request/query.c */
 /* Any query string: pairs lie inside the text and in order, decoding agrees with the
  * plainest decoder there is, and in place with out of place. The key that is looked for
  * stands before the first NUL. */
-#include "query.h"
+#include "request/query.h"
 
 #include <ctype.h>
 #include <stdint.h>

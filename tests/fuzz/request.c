@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* links: fcgi-server/intake.c fcgi-server/record.c fcgi-server/request.c fcgi-server/reason.c fcgi-server/answer.c */
-/* links: fcgi-server/arena.c fcgi-server/query.c */
-/* links: fcgi-server/request_host.c fcgi-server/request_params.c fcgi-server/response.c */
+/* links: fcgi-server/request/intake.c fcgi-server/request/record.c fcgi-server/request/request.c fcgi-server/request/reason.c fcgi-server/engine/answer.c */
+/* links: fcgi-server/request/arena.c fcgi-server/request/query.c */
+/* links: fcgi-server/request/request_host.c fcgi-server/request/request_params.c fcgi-server/request/response.c */
 /* The life of requests in memory: bytes of a connection in, answers out. Whatever comes in,
  * what goes out is whole records of open ids, one end for each request, and a head that no
  * input can break apart. */
-#include "request.h"
-#include "answer.h"
-#include "intake.h"
-#include "log.h"
-#include "router.h"
+#include "request/request.h"
+#include "base/log.h"
+#include "engine/answer.h"
+#include "handler/router.h"
+#include "request/intake.h"
 
 #include <stdio.h>
 #include <stdlib.h>

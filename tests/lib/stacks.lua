@@ -10,8 +10,8 @@ package.path = t.root .. "/?.lua;" .. package.path
 local stat = require("posix.sys.stat")
 local stdlib = require("posix.stdlib")
 local http = require("bench.suite.system.http")
-local stack = require("bench.suite.stacks.stack")
-local stack_options = require("bench.suite.stacks.stack_options")
+local stack = require("bench.suite.bring_up.stack")
+local stack_options = require("bench.suite.bring_up.stack_options")
 
 local function table_page(max)
     local parts = {}

@@ -7,7 +7,7 @@ package.path = (arg[0]:match("^(.*)/") or ".") .. "/../lib/?.lua;" .. package.pa
 local t = require("testing")
 package.path = t.root .. "/?.lua;" .. package.path
 local cjson = require("cjson")
-local stack = require("bench.suite.stacks.stack")
+local stack = require("bench.suite.bring_up.stack")
 t.need("ab", "wrk", "curl")
 
 local REQUESTS, CLIENTS, ROUNDS, CHILDREN, SLEEP_MS = 400, 16, 5, 4, 10

@@ -227,7 +227,7 @@ end
 -- Failure kinds of the load client that stand for one cause each; the others are symptoms.
 local CLIENT_FAILURES = { timeout = "client_time_out", length = "wrong_bodies", body = "wrong_bodies" }
 
--- Pieces of the load client's own reasons (bench/load-client/verdict.c) and what they stand for.
+-- Pieces of the load client's own reasons (bench/load-client/report/verdict.c) and what they stand for.
 local CLIENT_REASONS = {
     { "local ports ran out", "port_exhaustion" },
     { "descriptors ran out", "open_files" },

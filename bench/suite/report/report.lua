@@ -8,7 +8,7 @@ local report = {}
 function report.write(record, folder)
     local written = {}
     if record.tunings then
-        require("bench.suite.tune.tune_report").write(record, folder)
+        require("bench.suite.tune.tune_text").write(record, folder)
         return { folder .. "/report.html", folder .. "/report.md" }
     end
     for name, render in pairs({

@@ -14,7 +14,7 @@ local proc = require("bench.suite.system.proc")
 local process = require("bench.suite.system.process")
 local quiet = require("bench.suite.measurement.quiet")
 local sample = require("bench.suite.measurement.sample")
-local stack = require("bench.suite.stacks.stack")
+local stack = require("bench.suite.bring_up.stack")
 local statistics = require("bench.suite.analysis.statistics")
 
 local WARM_REQUESTS = 2 -- for each child

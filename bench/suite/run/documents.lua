@@ -12,7 +12,7 @@
 --   from the comparison's); with url also processes = {name = Lua pattern of command lines}, to be watched.
 
 local files = require("bench.suite.system.files")
-local stack = require("bench.suite.stacks.stack")
+local stack = require("bench.suite.bring_up.stack")
 
 local documents = {}
 

@@ -1,7 +1,7 @@
 -- bench/bench list: the documents with their comparisons, the stacks and what is missing.
 
 local documents = require("bench.suite.run.documents")
-local stack = require("bench.suite.stacks.stack")
+local stack = require("bench.suite.bring_up.stack")
 
 local list = {}
 

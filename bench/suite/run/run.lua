@@ -12,7 +12,7 @@ local plan = require("bench.suite.run.plan")
 local process = require("bench.suite.system.process")
 local report = require("bench.suite.report.report")
 local results = require("bench.suite.report.results")
-local stack = require("bench.suite.stacks.stack")
+local stack = require("bench.suite.bring_up.stack")
 
 local run = {}
 

@@ -13,13 +13,13 @@ local posix_signal = require("posix.signal")
 local unistd = require("posix.unistd")
 local files = require("bench.suite.system.files")
 local http = require("bench.suite.system.http")
-local keeper = require("bench.suite.stacks.keeper")
+local keeper = require("bench.suite.bring_up.keeper")
 local measure = require("bench.suite.measurement.measure")
 local proc = require("bench.suite.system.proc")
 local process = require("bench.suite.system.process")
-local programs = require("bench.suite.stacks.programs")
-local stack = require("bench.suite.stacks.stack")
-local stack_options = require("bench.suite.stacks.stack_options")
+local programs = require("bench.suite.bring_up.programs")
+local stack = require("bench.suite.bring_up.stack")
+local stack_options = require("bench.suite.bring_up.stack_options")
 
 local tune_pool = {}
 local Pool = {}

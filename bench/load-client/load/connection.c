@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: MIT */
+/* connection.c - see connection.h */
+#include "load/connection.h"
+#include "load/outcome.h"
+#include "load/worker.h"
+
+#include <errno.h>
+#include <linux/sockios.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+/* How long the server may take to close a connection that it must close. */
+#define CLOSE_WAIT_NS (20 * NS_PER_MS)
+
+/* Requests above this size may be cut into segments, and Nagle's algorithm
+ * would hold the last one back until the server acknowledges. */
+#define NODELAY_BYTES 1000
+
+static void open_socket(struct worker *w, struct connection *c);
+static void send_request(struct worker *w, struct connection *c);
+
+void
+connection_close(struct worker *w, struct connection *c, bool abort)
+{
+    if (c->fd == -1)
+        return;
+    if (abort) {
+        const struct linger reset = {.l_onoff = 1, .l_linger = 0};
+        setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
+    }
+    close(c->fd);
+    c->fd = -1;
+    c->generation++;
+    if (c->state != STATE_CONNECTING)
+        counter_set(&w->tally->open, --w->open);
+}
+
+/* The request has failed; the connection is of no more use. */
+static void
+fail(struct worker *w, struct connection *c, enum failure kind, const char *why)
+{
+    outcome_failed(w, c, kind, why);
+    connection_close(w, c, true);
+    if (kind == FAIL_CONNECT)
+        worker_connect_failed(w, c);
+    else
+        worker_move(w, c, STATE_NEXT, w->now_ns);
+}
+
+static const struct {
+    enum event event;
+    enum failure failure;
+} faults[] = {
+    [FAULT_MALFORMED] = {EVENTS, FAIL_PROTOCOL},
+    [FAULT_SURPLUS] = {EVENT_SURPLUS, FAIL_PROTOCOL},
+    [FAULT_BIG_HEADER] = {EVENT_BIG_HEADER, FAIL_PROTOCOL},
+    [FAULT_CUT] = {EVENT_CUT, FAIL_RECEIVE},
+    [FAULT_EMPTY] = {EVENT_CLOSED_EARLY, FAIL_RECEIVE},
+    [FAULT_OVERLOADED] = {EVENT_OVERLOADED, FAIL_PROTOCOL},
+    [FAULT_REFUSED] = {EVENTS, FAIL_PROTOCOL},
+};
+
+static void
+fail_fault(struct worker *w, struct connection *c)
+{
+    enum event event = faults[c->answer.fault].event;
+    if (event != EVENTS && c->measured)
+        tally_event(w->tally, event);
+    fail(w, c, faults[c->answer.fault].failure, c->answer.reason);
+}
+
+/* The kept connection ended with the request unread: the server may close one
+ * between two requests whenever it likes, so the request is sent once more. */
+static void
+redo(struct worker *w, struct connection *c)
+{
+    tally_event(w->tally, EVENT_REDONE);
+    tally_event(w->tally, EVENT_SERVER_CLOSED);
+    connection_close(w, c, false);
+    c->redone = true;
+    open_socket(w, c);
+}
+
+static bool
+may_redo(const struct connection *c)
+{
+    return c->served > 0 && !c->redone && c->first_ns == 0;
+}
+
+/* --- connecting ---------------------------------------------------------- */
+
+static const struct {
+    int error;
+    enum event event;
+    const char *why;
+} connect_errors[] = {
+    {ECONNREFUSED, EVENT_REFUSED, "connection refused: nothing listens there"},
+    {ENOENT, EVENT_REFUSED, "no such socket"},
+    {EAGAIN, EVENT_QUEUE_FULL, "the listen queue is full"},
+    {ETIMEDOUT, EVENT_CONNECT_TIMEOUT, "no answer to the connect in time"},
+    {EADDRNOTAVAIL, EVENT_NO_PORTS, "no free local port"},
+    {EMFILE, EVENT_NO_DESCRIPTORS, "no free descriptor"},
+    {ENFILE, EVENT_NO_DESCRIPTORS, "no free descriptor on this machine"},
+};
+
+static void
+connect_failed(struct worker *w, struct connection *c, int error)
+{
+    connection_close(w, c, false);
+    if (++c->addresses_tried < w->run->target->addresses && error != EMFILE) {
+        tally_event(w->tally, EVENT_NEXT_ADDRESS);
+        c->address = (uint8_t)((c->address + 1) % w->run->target->addresses);
+        c->generation++;
+        open_socket(w, c);
+        return;
+    }
+    const char *why = strerror(error);
+    for (size_t i = 0; i < sizeof(connect_errors) / sizeof(connect_errors[0]); i++) {
+        if (connect_errors[i].error != error)
+            continue;
+        why = connect_errors[i].why;
+        tally_event(w->tally, connect_errors[i].event);
+    }
+    c->answer = (struct answer){0};
+    fail(w, c, FAIL_CONNECT, why);
+}
+
+static void
+connected(struct worker *w, struct connection *c)
+{
+    histogram_record(&w->tally->span[SPAN_CONNECT], w->now_ns - c->connect_ns);
+    tally_event(w->tally, EVENT_OPENED);
+    counter_set(&w->tally->open, ++w->open);
+    c->served = 0;
+    c->seen_byte = false;
+    if (c->request->bytes.length > NODELAY_BYTES && c->fd != -1 && !*w->run->target->url.socket)
+        setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
+    worker_connected(w, c);
+    send_request(w, c);
+}
+
+static int
+watch(struct worker *w, struct connection *c, int operation)
+{
+    /* Edge-triggered and armed once: no call to epoll_ctl() per request. A
+     * unix socket would report each byte that the server read as writable, so
+     * there EPOLLOUT is asked for only while the socket's buffer is full. */
+    bool is_unix = *w->run->target->url.socket != '\0';
+    uint32_t out = !is_unix || c->want_write ? EPOLLOUT : 0;
+    struct epoll_event event = {.events = EPOLLIN | EPOLLRDHUP | EPOLLET | out};
+    event.data.u64 = (uint64_t)(c - w->connection) << 32 | c->generation;
+    return epoll_ctl(w->epoll_fd, operation, c->fd, &event);
+}
+
+static void
+open_socket(struct worker *w, struct connection *c)
+{
+    const struct address *a = &w->run->target->address[c->address];
+    worker_move(w, c, STATE_CONNECTING, w->now_ns + w->run->options->connect_timeout_ns);
+    c->connect_ns = w->now_ns;
+    c->want_write = false;
+    c->fd = socket(a->socket.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (c->fd == -1) {
+        connect_failed(w, c, errno);
+        return;
+    }
+    int result = connect(c->fd, (const struct sockaddr *)&a->socket, a->length);
+    if (result == -1 && errno != EINPROGRESS && errno != EINTR) {
+        connect_failed(w, c, errno);
+        return;
+    }
+    bool at_once = result == 0;
+    if (watch(w, c, EPOLL_CTL_ADD) == -1) {
+        connect_failed(w, c, errno);
+    } else if (at_once) {
+        w->now_ns = now_ns();
+        connected(w, c);
+    }
+}
+
+void
+connection_begin(struct worker *w, struct connection *c, uint64_t intended_ns, bool measured)
+{
+    c->request = worker_request(w);
+    c->intended_ns = intended_ns;
+    c->begun_ns = w->now_ns;
+    c->measured = measured;
+    c->redone = false;
+    c->addresses_tried = 0;
+    w->busy++;
+    if (measured)
+        counter_add(&w->tally->started, 1);
+    if (c->fd == -1) {
+        c->address = w->address;
+        open_socket(w, c);
+    } else {
+        tally_event(w->tally, EVENT_REUSED);
+        send_request(w, c);
+    }
+}
+
+/* --- sending ------------------------------------------------------------- */
+
+static void
+send_failed(struct worker *w, struct connection *c, int error)
+{
+    if (may_redo(c)) {
+        redo(w, c);
+        return;
+    }
+    if (error == ECONNRESET || error == EPIPE)
+        tally_event(w->tally, EVENT_RESET);
+    fail(w, c, FAIL_SEND, strerror(error));
+}
+
+/* Sends what is left of the request. An answer may come before all is sent. */
+static void
+send_more(struct worker *w, struct connection *c)
+{
+    const struct bytes *bytes = &c->request->bytes;
+    while (c->sent < bytes->length) {
+        ssize_t n = send(c->fd, bytes->data + c->sent, bytes->length - c->sent, MSG_NOSIGNAL);
+        if (n >= 0) {
+            c->sent += (uint32_t)n;
+            counter_add(&w->tally->sent_bytes, (uint64_t)n);
+            continue;
+        }
+        if (errno == EINTR)
+            continue;
+        if (errno == EAGAIN) {
+            bool armed = c->want_write || !*w->run->target->url.socket;
+            c->want_write = true;
+            if (!armed && watch(w, c, EPOLL_CTL_MOD) == -1)
+                send_failed(w, c, errno);
+            return;
+        }
+        send_failed(w, c, errno);
+        return;
+    }
+}
+
+static void
+send_request(struct worker *w, struct connection *c)
+{
+    w->run->target->protocol->start(&c->parser, &c->answer, c->request->head,
+                                    w->run->target->header_limit);
+    c->sent = 0;
+    c->first_ns = 0;
+    c->sent_ns = w->now_ns;
+    worker_move(w, c, STATE_ACTIVE, w->now_ns + w->run->options->timeout_ns);
+    send_more(w, c);
+}
+
+/* --- receiving ----------------------------------------------------------- */
+
+/* The answer is complete. <ended>: the server has closed its side already. */
+static void
+complete(struct worker *w, struct connection *c, bool ended)
+{
+    bool unsent = c->sent < c->request->bytes.length;
+    bool keep = w->run->options->keep_alive && c->answer.keep;
+    outcome_answered(w, c);
+    c->served++;
+    if (unsent)
+        tally_event(w->tally, EVENT_ANSWERED_EARLY);
+    if (!keep && !ended && !unsent) {
+        worker_move(w, c, STATE_CLOSING, w->now_ns + CLOSE_WAIT_NS);
+        return;
+    }
+    if (keep && ended)
+        tally_event(w->tally, EVENT_SERVER_CLOSED);
+    if (!keep || ended || unsent)
+        connection_close(w, c, false);
+    worker_next(w, c);
+}
+
+/* The server closed in order while an answer was due. */
+static void
+ended(struct worker *w, struct connection *c)
+{
+    if (w->run->target->protocol->end(&c->parser) == ANSWER_DONE) {
+        complete(w, c, true);
+        return;
+    }
+    /* Bytes that the server's side never acknowledged were not read by the
+     * server; bytes that it did acknowledge were, and it chose not to answer. */
+    int unread = 0;
+    ioctl(c->fd, SIOCOUTQ, &unread);
+    if (may_redo(c) && unread > 0)
+        redo(w, c);
+    else
+        fail_fault(w, c);
+}
+
+static void
+broken(struct worker *w, struct connection *c, int error)
+{
+    if (may_redo(c)) {
+        redo(w, c);
+        return;
+    }
+    if (error == ECONNRESET || error == EPIPE)
+        tally_event(w->tally, EVENT_RESET);
+    fail(w, c, FAIL_RECEIVE, strerror(error));
+}
+
+static void
+learn_server(struct worker *w, const char *data, size_t n)
+{
+    if (!http_header(data, n, "Server", w->server, sizeof(w->server)))
+        memcpy(w->server, "-", 2);
+}
+
+/* Reads until the answer is complete or nothing is left. A read that did not
+ * fill the buffer has emptied the socket; only when the server has closed as
+ * well (<hangup>) is there one more thing to read, its end. */
+static void
+receive(struct worker *w, struct connection *c, bool hangup)
+{
+    for (;;) {
+        ssize_t n = recv(c->fd, w->buffer, WORKER_BUFFER, 0);
+        if (n == -1 && errno == EINTR)
+            continue;
+        if (n == -1 && errno == EAGAIN)
+            return;
+        int error = errno;
+        w->now_ns = now_ns();
+        if (n == -1) {
+            broken(w, c, error);
+            return;
+        }
+        if (n == 0) {
+            ended(w, c);
+            return;
+        }
+        if (c->first_ns == 0)
+            c->first_ns = w->now_ns;
+        c->seen_byte = true;
+        if (c->measured)
+            counter_add(&w->tally->received_bytes, (uint64_t)n);
+        if (*w->server == '\0')
+            learn_server(w, w->buffer, (size_t)n);
+        switch (w->run->target->protocol->feed(&c->parser, w->buffer, (size_t)n)) {
+        case ANSWER_DONE:
+            complete(w, c, hangup);
+            return;
+        case ANSWER_BAD:
+            fail_fault(w, c);
+            return;
+        case ANSWER_MORE:
+            break;
+        }
+        if (n < WORKER_BUFFER && !hangup)
+            return;
+    }
+}
+
+/* Something came on a connection that has no request: its end, as a rule. */
+static void
+unasked(struct worker *w, struct connection *c)
+{
+    ssize_t n = recv(c->fd, w->buffer, WORKER_BUFFER, 0);
+    if (n == -1 && (errno == EAGAIN || errno == EINTR))
+        return;
+    tally_event(w->tally, n > 0 ? EVENT_SURPLUS : EVENT_SERVER_CLOSED);
+    connection_close(w, c, n > 0);
+}
+
+static void
+closing(struct worker *w, struct connection *c)
+{
+    ssize_t n = recv(c->fd, w->buffer, WORKER_BUFFER, 0);
+    if (n == -1 && (errno == EAGAIN || errno == EINTR))
+        return;
+    w->now_ns = now_ns();
+    if (n > 0)
+        tally_event(w->tally, EVENT_SURPLUS);
+    connection_close(w, c, n > 0);
+    worker_next(w, c);
+}
+
+/* --- what the loop calls ------------------------------------------------- */
+
+void
+connection_event(struct worker *w, struct connection *c, uint32_t events)
+{
+    const uint32_t broken_flags = EPOLLERR | EPOLLHUP;
+    switch ((enum state)c->state) {
+    case STATE_CONNECTING:
+        w->now_ns = now_ns();
+        if (events & broken_flags) {
+            int error = 0;
+            getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &error, &(socklen_t){sizeof(error)});
+            connect_failed(w, c, error ? error : ECONNRESET);
+        } else if (events & EPOLLOUT) {
+            connected(w, c);
+        }
+        return;
+    case STATE_ACTIVE:
+        if (c->want_write && (events & EPOLLOUT)) {
+            c->want_write = false;
+            uint32_t generation = c->generation;
+            send_more(w, c);
+            if (generation != c->generation)
+                return;
+        }
+        if (events & (EPOLLIN | EPOLLRDHUP | broken_flags))
+            receive(w, c, (events & (EPOLLRDHUP | broken_flags)) != 0);
+        return;
+    case STATE_CLOSING:
+        closing(w, c);
+        return;
+    default:
+        if (events & (EPOLLIN | EPOLLRDHUP | broken_flags))
+            unasked(w, c);
+        return;
+    }
+}
+
+void
+connection_deadline(struct worker *w, struct connection *c)
+{
+    switch ((enum state)c->state) {
+    case STATE_CONNECTING:
+        connect_failed(w, c, ETIMEDOUT);
+        return;
+    case STATE_ACTIVE:
+        fail(w, c, FAIL_TIMEOUT,
+             c->first_ns ? "the answer was not complete in time" : "no answer in time");
+        return;
+    case STATE_CLOSING:
+        connection_close(w, c, false);
+        worker_next(w, c);
+        return;
+    default:
+        worker_next(w, c);
+        return;
+    }
+}

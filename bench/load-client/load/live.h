@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * live.h - what is shown and written while a run is under way: one line per
+ * second to standard error, and one JSON line per second to the series file.
+ */
+#ifndef LIVE_H
+#define LIVE_H
+
+#include "load/run.h"
+
+#include <stdio.h>
+
+struct worker;
+
+struct live {
+    const struct run *run;
+    const struct worker *worker;
+    size_t workers;
+    FILE *series; /* NULL: none */
+    bool lines, terminal;
+    uint64_t last_ns;
+    struct tally *before, *now, *scratch;
+};
+
+/* Opens the series file, if one is asked for. 0, or -1 with a message. */
+int live_init(struct live *l, const struct run *run, const struct worker *workers, size_t count,
+              char *message, size_t size);
+
+/* Shows what happened since the last call. */
+void live_tick(struct live *l);
+
+void live_end(struct live *l);
+
+#endif

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * report_json.c - the result for programs. Units are in the names; figures
+ * that cannot be known from so few requests are null. The histograms are whole
+ * (pairs of slot and count), so that results can be merged exactly.
+ */
+#include "report/report.h"
+
+#include <string.h>
+
+#define SCHEMA 1
+
+static unsigned long long
+number(const struct counter *c)
+{
+    return (unsigned long long)counter_get(c);
+}
+
+static void
+text(struct bytes *out, const char *s)
+{
+    bytes_add(out, "\"", 1);
+    for (; *s; s++) {
+        unsigned char c = (unsigned char)*s;
+        if (c == '"' || c == '\\')
+            bytes_print(out, "\\%c", c);
+        else if (c < ' ' || c >= 0x7f)
+            bytes_print(out, "\\u%04x", c);
+        else
+            bytes_add(out, s, 1);
+    }
+    bytes_add(out, "\"", 1);
+}
+
+/* {"a":1,"b":2} from parallel arrays. */
+static void
+object(struct bytes *out, const char *const *names, const struct counter *values, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        bytes_print(out, "%s\"%s\":%llu", i ? "," : "{", names[i], number(&values[i]));
+    bytes_print(out, "}");
+}
+
+static void
+span(struct bytes *out, const char *name, const struct histogram *h)
+{
+    static const struct {
+        const char *name;
+        double q;
+    } quantiles[] = {{"p50", .5},  {"p75", .75}, {"p90", .9},
+                     {"p95", .95}, {"p99", .99}, {"p999", .999}};
+    bytes_print(out, "\"%s_us\":{\"count\":%llu,\"min\":%.3f,\"mean\":%.3f,\"stdev\":%.3f", name,
+                (unsigned long long)histogram_count(h), (double)histogram_min(h) / 1e3,
+                histogram_mean(h) / 1e3, histogram_stdev(h) / 1e3);
+    for (size_t i = 0; i < sizeof(quantiles) / sizeof(quantiles[0]); i++) {
+        struct quantile q = report_quantile(h, quantiles[i].q);
+        if (q.known)
+            bytes_print(out, ",\"%s\":%.3f", quantiles[i].name, q.us);
+        else
+            bytes_print(out, ",\"%s\":null", quantiles[i].name);
+    }
+    bytes_print(out, ",\"max\":%.3f}", (double)histogram_max(h) / 1e3);
+}
+
+static void
+histograms(struct bytes *out, const struct tally *t)
+{
+    bytes_print(out, "\"histograms\":{\"sub_bits\":%d,\"unit\":\"ns\"", HISTOGRAM_SUB_BITS);
+    for (int i = 0; i < SPANS; i++) {
+        const struct histogram *h = &t->span[i];
+        bytes_print(out, ",\"%s\":{\"sum\":%llu,\"min\":%llu,\"max\":%llu,\"slots\":[",
+                    span_names[i], number(&h->sum), (unsigned long long)histogram_min(h),
+                    (unsigned long long)histogram_max(h));
+        const char *comma = "";
+        for (size_t slot = 0; slot < HISTOGRAM_SLOTS; slot++) {
+            if (counter_get(&h->slot[slot]) == 0)
+                continue;
+            bytes_print(out, "%s%zu,%llu", comma, slot, number(&h->slot[slot]));
+            comma = ",";
+        }
+        bytes_print(out, "]}");
+    }
+    bytes_print(out, "}");
+}
+
+static void
+verdict(struct bytes *out, const struct verdict *v)
+{
+    bytes_print(out, "\"verdict\":\"%s\",\n\"reasons\":[", grade_names[v->grade]);
+    const char *comma = "";
+    for (int notes = 0; notes < 2; notes++) {
+        for (size_t i = 0; i < v->count; i++) {
+            if ((v->reason[i].grade == VERDICT_VALID) != notes)
+                continue;
+            bytes_print(out, "%s", comma);
+            text(out, v->reason[i].text);
+            comma = ",";
+        }
+        bytes_print(out, notes ? "]" : "],\n\"notes\":[");
+        comma = "";
+    }
+}
+
+static void
+examples(struct bytes *out, const struct result *r)
+{
+    const char *comma = "";
+    bytes_print(out, "\"examples\":{");
+    for (int i = 0; i < FAILURES; i++) {
+        if (*r->example[i].text == '\0')
+            continue;
+        bytes_print(out, "%s\"%s\":", comma, failure_names[i]);
+        text(out, r->example[i].text);
+        comma = ",";
+    }
+    bytes_print(out, "}");
+}
+
+static void
+what(struct bytes *out, const struct report *r)
+{
+    const struct options *o = r->options;
+    const struct result *result = r->result;
+    bytes_print(
+        out, "{\"schema\":%d,\n\"client\":\"load-client " CLIENT_VERSION "\",\n\"url\":", SCHEMA);
+    text(out, r->url);
+    bytes_print(out,
+                ",\n\"mode\":\"%s\",\n\"rate_per_s\":%.3f,\n\"connections\":%llu,\n"
+                "\"threads\":%llu,\n\"keep_alive\":%s,\n\"warmup_s\":%.3f,\n"
+                "\"started_at_unix_s\":%.3f,\n\"server\":",
+                result->plan.rate_per_s > 0 ? "open" : "closed", result->plan.rate_per_s,
+                (unsigned long long)o->connections, (unsigned long long)o->threads,
+                o->keep_alive ? "true" : "false", (double)o->warmup_ns / 1e9, result->started_at_s);
+    text(out, strcmp(result->server, "-") ? result->server : "");
+    bytes_print(out, ",\n\"document_length\":%llu,\n\"interrupted\":%s,\n",
+                (unsigned long long)result->document_length,
+                result->interrupted ? "true" : "false");
+}
+
+static void
+objectives(struct bytes *out, const struct report *r)
+{
+    bytes_print(out, "\"slo\":[");
+    for (size_t i = 0; i < r->slo->count; i++) {
+        struct slo_outcome o = slo_check(&r->slo->term[i], r->result);
+        char value[32] = "n/a";
+        if (o.known)
+            slo_value(value, sizeof(value), &r->slo->term[i], o.value);
+        bytes_print(out, "%s{\"term\":", i ? "," : "");
+        text(out, r->slo->term[i].text);
+        bytes_print(out, ",\"value\":\"%s\",\"held\":%s}", value, o.held ? "true" : "false");
+    }
+    bytes_print(out, "],\n");
+    if (r->search == NULL)
+        return;
+    bytes_print(out, "\"find_max\":{\"rate_per_s\":%.3f,\"needs_s\":%.3f,\"steps\":[",
+                r->search->rate_per_s, r->search->needs_s);
+    for (size_t i = 0; i < r->search->count; i++)
+        bytes_print(out,
+                    "%s{\"rate_per_s\":%.3f,\"started_per_s\":%.3f,\"p99_us\":%.3f,"
+                    "\"failed\":%llu,\"held\":%s}",
+                    i ? "," : "", r->search->step[i].rate_per_s, r->search->step[i].achieved_per_s,
+                    (double)r->search->step[i].p99_ns / 1e3,
+                    (unsigned long long)r->search->step[i].failed,
+                    r->search->step[i].held ? "true" : "false");
+    bytes_print(out, "]},\n");
+}
+
+void
+report_json(struct bytes *out, const struct report *r)
+{
+    static const char *const classes[] = {"other", "1xx", "2xx", "3xx", "4xx", "5xx"};
+    const struct tally *t = &r->result->tally;
+    struct figures f;
+    report_figures(&f, r->result);
+    what(out, r);
+    bytes_print(out,
+                "\"elapsed_s\":%.6f,\n\"requests\":{\"started\":%llu,\"ok\":%llu,"
+                "\"failed\":%llu,\"in_flight\":%llu},\n\"failures\":",
+                f.elapsed_s, (unsigned long long)f.started, (unsigned long long)f.ok,
+                (unsigned long long)f.failed, (unsigned long long)f.in_flight);
+    object(out, failure_names, t->failed, FAILURES);
+    bytes_print(out, ",\n\"status\":");
+    object(out, classes + 1, t->status + 1, 5);
+    bytes_print(out, ",\n\"events\":");
+    object(out, event_names, t->event, EVENTS);
+    bytes_print(out, ",\n");
+    examples(out, r->result);
+    bytes_print(out,
+                ",\n\"ok_per_s\":%.3f,\n\"started_per_s\":%.3f,\n\"bytes\":{\"received\":%llu,"
+                "\"body\":%llu,\"sent\":%llu},\n",
+                f.ok_per_s, f.started_per_s, number(&t->received_bytes), number(&t->body_bytes),
+                number(&t->sent_bytes));
+    for (int i = 0; i < SPANS; i++) {
+        span(out, span_names[i], &t->span[i]);
+        bytes_print(out, ",\n");
+    }
+    bytes_print(out,
+                "\"connections_opened\":%llu,\n\"connections_open_peak\":%llu,\n"
+                "\"connections_busy_mean\":%.3f,\n"
+                "\"client_cpu_s\":%.6f,\n\"client_cpu_us_per_request\":%.3f,\n"
+                "\"client_busiest_thread\":%.4f,\n\"client_waited_for_cpu\":%.4f,\n"
+                "\"listen_drops\":%llu,\n",
+                (unsigned long long)f.opened, (unsigned long long)r->result->peak_open,
+                ratio((double)counter_get(&t->busy_ns) / 1e9, f.elapsed_s), r->result->cpu_s,
+                f.cpu_us_per_request, r->result->busiest_thread, r->result->waited_for_cpu,
+                (unsigned long long)r->result->listen_drops);
+    objectives(out, r);
+    verdict(out, r->verdict);
+    bytes_print(out, ",\n");
+    histograms(out, t);
+    bytes_print(out, "}\n");
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+/* verdict.c - see verdict.h */
+#include "report/verdict.h"
+#include "load/clock.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+const char *const grade_names[3] = {"valid", "suspect", "invalid"};
+
+/* Thresholds, as shares of one. */
+#define CPU_INVALID     0.90 /* of one core, busiest thread */
+#define CPU_SUSPECT     0.75
+#define WAITED_NOTE     0.10 /* of the time, ready to run */
+#define WAITED_SUSPECT  0.30
+#define RATE_INVALID    0.98 /* achieved of the rate asked for */
+#define LAG_OF_P99      0.10 /* p99 of the schedule lag, of p99 of the response */
+#define LITTLE_LIMIT    0.05
+#define LISTEN_RETRY_NS (900 * NS_PER_MS) /* a dropped SYN is sent again after 1 s */
+
+void
+verdict_object(struct verdict *v, enum grade grade, const char *format, ...)
+{
+    if (v->count == sizeof(v->reason) / sizeof(v->reason[0]))
+        return;
+    va_list list;
+    va_start(list, format);
+    vsnprintf(v->reason[v->count].text, sizeof(v->reason[0].text), format, list);
+    va_end(list);
+    v->reason[v->count++].grade = grade;
+    if (grade > v->grade)
+        v->grade = grade;
+}
+
+static unsigned long long
+event(const struct result *r, enum event e)
+{
+    return (unsigned long long)counter_get(&r->tally.event[e]);
+}
+
+static void
+judge_client(struct verdict *v, const struct result *r, const struct circumstances *c)
+{
+    if (!r->accounting_closes)
+        verdict_object(v, VERDICT_INVALID,
+                       "the client's accounting does not close; please report this");
+    if (r->elapsed_s >= 0.2 && r->busiest_thread >= CPU_SUSPECT)
+        verdict_object(
+            v, r->busiest_thread >= CPU_INVALID ? VERDICT_INVALID : VERDICT_SUSPECT,
+            "the client's busiest thread used %.0f %% of a core: the figures describe the "
+            "client; use more threads (-j) or a machine of its own",
+            r->busiest_thread * 100);
+    if (r->elapsed_s >= 0.2 && r->waited_for_cpu >= WAITED_NOTE)
+        verdict_object(v, r->waited_for_cpu >= WAITED_SUSPECT ? VERDICT_SUSPECT : VERDICT_VALID,
+                       "a thread of the client waited %.0f %% of the time for a processor: the "
+                       "times include that; the machine is short of processors",
+                       r->waited_for_cpu * 100);
+    if (event(r, EVENT_NO_PORTS))
+        verdict_object(
+            v, VERDICT_INVALID,
+            "local ports ran out %llu times (%u available): keep connections (-k), or widen "
+            "net.ipv4.ip_local_port_range",
+            event(r, EVENT_NO_PORTS), c->ports);
+    if (event(r, EVENT_NO_DESCRIPTORS))
+        verdict_object(v, VERDICT_INVALID, "descriptors ran out %llu times: raise 'ulimit -n'",
+                       event(r, EVENT_NO_DESCRIPTORS));
+}
+
+static void
+judge_open_loop(struct verdict *v, const struct result *r, const struct circumstances *c)
+{
+    const struct histogram *lag = &r->tally.span[SPAN_LAG];
+    const struct histogram *response = &r->tally.span[SPAN_RESPONSE];
+    double achieved = r->elapsed_s > 0 ? (double)counter_get(&r->tally.started) / r->elapsed_s : 0;
+    double share = achieved / r->plan.rate_per_s;
+    /* The last interval is cut off, which weighs in short runs. */
+    double slack = r->elapsed_s > 0 ? 2 / (r->plan.rate_per_s * r->elapsed_s) : 1;
+    if (share + slack < RATE_INVALID && !r->interrupted)
+        verdict_object(
+            v, VERDICT_INVALID,
+            "%.1f of %.10g requests per second were sent: every connection (-c %llu) was waiting; "
+            "the rate is beyond the server, or -c is too small",
+            achieved, r->plan.rate_per_s, (unsigned long long)c->options->connections);
+    if (histogram_knows(lag, 0.99) && histogram_knows(response, 0.99)) {
+        double late = (double)histogram_quantile(lag, 0.99);
+        double p99 = (double)histogram_quantile(response, 0.99);
+        if (late > LAG_OF_P99 * p99 && late > 100e3)
+            verdict_object(
+                v, VERDICT_SUSPECT,
+                "p99 of the client's own lateness is %.3f ms, more than a tenth of the p99 "
+                "measured: the machine is too busy",
+                late / 1e6);
+    }
+    if (event(r, EVENT_UNSENT))
+        verdict_object(v, VERDICT_SUSPECT, "%llu requests were due at the end and not sent",
+                       event(r, EVENT_UNSENT));
+    if (event(r, EVENT_QUEUED))
+        verdict_object(v, VERDICT_VALID,
+                       "%llu requests waited for a free connection, which their "
+                       "response time includes",
+                       event(r, EVENT_QUEUED));
+}
+
+static void
+judge_closed_loop(struct verdict *v, const struct result *r, const struct circumstances *c)
+{
+    const struct tally *t = &r->tally;
+    uint64_t connections = c->options->connections;
+    verdict_object(v, VERDICT_VALID,
+                   "closed loop: a slow server is sent less, so queueing is hidden; "
+                   "use -R to see it");
+    bool long_enough = r->elapsed_s >= 1 && counter_get(&t->started) >= 20 * connections;
+    bool steady = !c->options->think_ns && !c->options->ramp_ns && c->options->keep_alive;
+    if (!long_enough || !steady || r->gave_up || r->interrupted || tally_failed(t) > 0)
+        return;
+    double busy = (double)counter_get(&t->busy_ns) / 1e9 / r->elapsed_s / (double)connections;
+    if (fabs(busy - 1) > LITTLE_LIMIT)
+        verdict_object(v, VERDICT_SUSPECT,
+                       "Little's law: rate times response time is %.1f connections, not %llu",
+                       busy * (double)connections, (unsigned long long)connections);
+}
+
+static void
+judge_server(struct verdict *v, const struct result *r, const struct circumstances *c)
+{
+    const struct tally *t = &r->tally;
+    const struct histogram *connect = &t->span[SPAN_CONNECT];
+    uint64_t wanted = c->options->connections;
+    if (r->plan.requests > 0 && r->plan.requests < wanted)
+        wanted = r->plan.requests;
+    if (r->gave_up)
+        verdict_object(v, VERDICT_INVALID, "gave up: the server could not be reached");
+    else if (c->options->keep_alive && r->plan.rate_per_s == 0 && r->peak_open < wanted &&
+             r->elapsed_s >= 1)
+        verdict_object(v, VERDICT_SUSPECT, "at most %llu of %llu connections were open together",
+                       (unsigned long long)r->peak_open, (unsigned long long)wanted);
+    if (event(r, EVENT_NEVER_SERVED) && counter_get(&t->ok) > 0)
+        verdict_object(v, c->fcgi && c->options->keep_alive ? VERDICT_INVALID : VERDICT_SUSPECT,
+                       "%llu connections were accepted but never served%s",
+                       event(r, EVENT_NEVER_SERVED),
+                       c->fcgi && c->options->keep_alive
+                           ? ": kept FastCGI connections outnumber the server's children; lower -c"
+                           : "");
+    if (event(r, EVENT_QUEUE_FULL))
+        verdict_object(v, VERDICT_SUSPECT,
+                       "the server's listen queue was full %llu times: raise its "
+                       "backlog (and net.core.somaxconn), or lower -c",
+                       event(r, EVENT_QUEUE_FULL));
+    if (r->listen_drops > 0 && c->local)
+        verdict_object(
+            v, histogram_max(connect) > LISTEN_RETRY_NS ? VERDICT_SUSPECT : VERDICT_VALID,
+            "listen queues of this machine turned %llu connects away (TcpExt ListenDrops); "
+            "each retry costs 1 s or more",
+            (unsigned long long)r->listen_drops);
+    if (event(r, EVENT_OVERLOADED))
+        verdict_object(v, VERDICT_VALID, "%llu FastCGI answers said OVERLOADED",
+                       event(r, EVENT_OVERLOADED));
+    if (event(r, EVENT_SURPLUS))
+        verdict_object(v, VERDICT_SUSPECT, "surplus bytes followed %llu answers",
+                       event(r, EVENT_SURPLUS));
+}
+
+void
+verdict_judge(struct verdict *v, const struct result *r, const struct circumstances *c)
+{
+    *v = (struct verdict){0};
+    judge_client(v, r, c);
+    judge_server(v, r, c);
+    if (r->plan.rate_per_s > 0)
+        judge_open_loop(v, r, c);
+    else
+        judge_closed_loop(v, r, c);
+    if (counter_get(&r->tally.ok) == 0)
+        verdict_object(v, VERDICT_INVALID, "no request succeeded");
+    if (r->interrupted)
+        verdict_object(v, VERDICT_SUSPECT, "interrupted before the end");
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * verdict.h - does the measurement say something about the server, or about
+ * the client and its machine? Pure: judges a result, reads nothing else.
+ */
+#ifndef VERDICT_H
+#define VERDICT_H
+
+#include "load/run.h"
+
+enum grade { VERDICT_VALID = 0, VERDICT_SUSPECT, VERDICT_INVALID };
+
+extern const char *const grade_names[3];
+
+struct verdict {
+    enum grade grade; /* the worst of the reasons */
+    size_t count;
+    struct {
+        enum grade grade; /* VALID: worth knowing, no objection */
+        char text[256];
+    } reason[16];
+};
+
+/* What the judgement needs to know besides the result. */
+struct circumstances {
+    const struct options *options;
+    bool fcgi;
+    bool local;     /* the server is on this machine */
+    unsigned ports; /* local ports for outgoing connections; 0: unknown */
+};
+
+/* Adds a reason; the verdict becomes at least as bad as <grade>. Reasons beyond
+ * the last place are dropped. */
+void verdict_object(struct verdict *v, enum grade grade, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Judges <r> by all rules; clears <v> first. */
+void verdict_judge(struct verdict *v, const struct result *r, const struct circumstances *c);
+
+#endif

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/find_file.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* True if one of the parts of <name> is "..". */
+static bool
+climbs(const char *name)
+{
+    for (const char *part = name; part != NULL; part = strchr(part, '/')) {
+        part += *part == '/';
+        if (strncmp(part, "..", 2) == 0 && (part[2] == '/' || part[2] == '\0')) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Resolves <folder>/<name>. 1: found; 0: no such file; -1: refused. */
+static int
+locate_in(const char *folder, const char *name, char *path, size_t path_size, char *error,
+          size_t error_size)
+{
+    char joined[PATH_MAX];
+    char real_folder[PATH_MAX];
+    char real_file[PATH_MAX];
+
+    int length = snprintf(joined, sizeof joined, "%s/%s", folder, name);
+    if (length < 0 || (size_t)length >= sizeof joined || realpath(folder, real_folder) == NULL ||
+        realpath(joined, real_file) == NULL) {
+        return 0;
+    }
+    size_t folder_length = strcmp(real_folder, "/") == 0 ? 0 : strlen(real_folder);
+    if (strncmp(real_file, real_folder, folder_length) != 0 || real_file[folder_length] != '/') {
+        snprintf(error, error_size, "%s: leads out of %s, to %s; copy the file instead", joined,
+                 real_folder, real_file);
+        return -1;
+    }
+    if (strlen(real_file) >= path_size) {
+        snprintf(error, error_size, "%s: path too long", joined);
+        return -1;
+    }
+    strcpy(path, real_file);
+    return 1;
+}
+
+static int
+locate_absolute(const char *name, char *path, size_t path_size, char *error, size_t error_size)
+{
+    char folder[PATH_MAX];
+    const char *slash = strrchr(name, '/');
+
+    snprintf(folder, sizeof folder, "%.*s", slash == name ? 1 : (int)(slash - name), name);
+    return locate_in(folder, slash + 1, path, path_size, error, error_size);
+}
+
+int
+locate_file(const char *name, const char *const *folders, char *path, size_t path_size, char *error,
+            size_t error_size)
+{
+    int found = 0;
+
+    errno = 0;
+    if (climbs(name)) {
+        snprintf(error, error_size, "%s: \"..\" is not allowed in the name of a handler", name);
+        return -1;
+    }
+    if (name[0] == '/') {
+        found = locate_absolute(name, path, path_size, error, error_size);
+    }
+    for (size_t index = 0; name[0] != '/' && folders[index] != NULL && found == 0; index++) {
+        found = locate_in(folders[index], name, path, path_size, error, error_size);
+    }
+    if (found == 0) {
+        snprintf(error, error_size, "%s: %s", name,
+                 name[0] == '/' && errno == EACCES
+                     ? "this user may not reach it; open the folders above it"
+                     : "no such file");
+    }
+    return found == 1 ? 0 : -1;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/signals.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+/* Blocked, to be read from a descriptor (or, in a child, to be left alone). */
+static const int handled[] = {SIGTERM, SIGINT,  SIGQUIT, SIGHUP, SIGUSR1,
+                              SIGUSR2, SIGCHLD, SIGTTIN, SIGTTOU};
+
+#define HANDLED_COUNT (sizeof handled / sizeof *handled)
+
+static void
+set_mask(const int *numbers, size_t count)
+{
+    sigset_t mask;
+    sigemptyset(&mask);
+    for (size_t i = 0; i < count; i++)
+        sigaddset(&mask, numbers[i]);
+    sigprocmask(SIG_SETMASK, &mask, NULL);
+}
+
+/* exec(2) has reset handlers already; what it keeps is "ignored". */
+static void
+set_defaults(void)
+{
+    struct sigaction action;
+    for (int number = 1; number < NSIG; number++) {
+        if (sigaction(number, NULL, &action) == 0 && action.sa_handler == SIG_IGN)
+            signal(number, SIG_DFL);
+    }
+}
+
+void
+signals_reset(void)
+{
+    /* Order matters: a signal that comes between the two must find the mask. */
+    set_mask(handled, HANDLED_COUNT);
+    set_defaults();
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* a log or a body at its limit: write() says EFBIG */
+}
+
+void
+signals_let_end(bool let)
+{
+    sigset_t ends;
+    sigemptyset(&ends);
+    sigaddset(&ends, SIGTERM);
+    sigaddset(&ends, SIGINT);
+    sigaddset(&ends, SIGQUIT);
+    sigprocmask(let ? SIG_UNBLOCK : SIG_BLOCK, &ends, NULL);
+}
+
+void
+signals_restore(void)
+{
+    signal(SIGPIPE, SIG_DFL);
+    signal(SIGXFSZ, SIG_DFL);
+    set_mask(NULL, 0);
+}
+
+int
+signals_open(const int *numbers, size_t count)
+{
+    sigset_t mask;
+    sigemptyset(&mask);
+    for (size_t i = 0; i < count; i++)
+        sigaddset(&mask, numbers[i]);
+    return signalfd(-1, &mask, SFD_NONBLOCK | SFD_CLOEXEC);
+}
+
+int
+signals_read(int fd)
+{
+    struct signalfd_siginfo info;
+    ssize_t length;
+    do
+        length = read(fd, &info, sizeof info);
+    while (length == -1 && errno == EINTR);
+    return length == (ssize_t)sizeof info ? (int)info.ssi_signo : 0;
+}
+
+const char *
+signals_name(int number)
+{
+    const char *name = sigabbrev_np(number);
+    return name != NULL ? name : "?";
+}

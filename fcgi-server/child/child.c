@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: MIT */
+#include "child/child.h"
+#include "base/clock.h"
+#include "base/descriptors.h"
+#include "base/log.h"
+#include "base/process_title.h"
+#include "base/signals.h"
+#include "child/heritage.h"
+#include "child/privileges.h"
+#include "config/config.h"
+#include "engine/engine.h"
+#include "handler/router.h"
+#include "status/access_log.h"
+#include "status/status.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+static struct {
+    const struct heritage *heritage;
+    int order_fd;
+    bool is_copy; /* forked by a handler */
+    enum child_order order;
+    struct router *router;
+    const struct engine *engine;
+    struct engine_context context;
+} self = {.order_fd = -1};
+
+/* --- orders -------------------------------------------------------------------------- */
+
+static void
+raise_order(enum child_order order)
+{
+    if (order > self.order) {
+        self.order = order;
+        board_state(self.heritage->slot, BOARD_DRAINING);
+        title_set("child, ending");
+    }
+}
+
+static void
+on_signal(int number)
+{
+    bool alone = self.heritage->master == 0;
+    switch (number) {
+    case SIGQUIT:
+        raise_order(alone ? CHILD_CLOSE : CHILD_DRAIN);
+        break;
+    case SIGTERM:
+    case SIGINT:
+        raise_order(self.order < CHILD_CLOSE ? CHILD_CLOSE : CHILD_STOP);
+        break;
+    case SIGUSR2:
+        raise_order(CHILD_STOP);
+        break;
+    case SIGHUP: /* on_master_death() */
+        raise_order(CHILD_CLOSE);
+        break;
+    case SIGUSR1:
+        if (alone)
+            log_reopen();
+        /* A child that may not open the file again makes room for one that
+         * inherits it from the master. */
+        if (access_log_reopen() == -1 && !alone) {
+            child_retiring();
+            raise_order(CHILD_DRAIN);
+        }
+        break;
+    }
+}
+
+enum child_order
+child_order(void)
+{
+    int number;
+    while ((number = signals_read(self.order_fd)) != 0)
+        on_signal(number);
+    return self.order;
+}
+
+static void
+tell_master(enum child_notice_kind kind)
+{
+    struct child_notice notice = {getpid(), kind};
+    ssize_t written;
+    if (self.heritage->notice_fd == -1)
+        return;
+    do
+        written = write(self.heritage->notice_fd, &notice, sizeof notice);
+    while (written == -1 && errno == EINTR);
+}
+
+void
+child_retiring(void)
+{
+    board_state(self.heritage->slot, BOARD_DRAINING);
+    tell_master(NOTICE_RETIRING);
+}
+
+static void
+note_copy(void)
+{
+    self.is_copy = true;
+}
+
+static int
+watch_forks(void)
+{
+    errno = pthread_atfork(NULL, NULL, note_copy);
+    return errno == 0 ? 0 : -1;
+}
+
+void
+child_end_copy(void)
+{
+    if (!self.is_copy)
+        return;
+    log_error("a copy that a handler forked came back from it and is ended; it has to call "
+              "_exit() itself");
+    _exit(1);
+}
+
+/* --- the steps after the fork ----------------------------------------------------------- */
+
+static int
+fail(const char *what)
+{
+    log_error("child: %s: %s", what, strerror(errno));
+    return -1;
+}
+
+/* Between requests the order is read as any other. A handler that runs now gets as
+ * long as a stop would give it, and no longer. */
+static void
+on_master_death(int number)
+{
+    (void)number;
+    kill(getpid(), SIGHUP);
+    alarm((unsigned)(self.heritage->config->stop_timeout_ms / 1000 + 1));
+}
+
+static int
+take_descriptors(void)
+{
+    const struct heritage *heritage = self.heritage;
+    if (heritage->output_fd != -1 && (dup2(heritage->output_fd, STDOUT_FILENO) == -1 ||
+                                      dup2(heritage->output_fd, STDERR_FILENO) == -1))
+        return fail("dup2");
+    int keep[DESCRIPTORS_KEEP_MAX] = {heritage->listen_fd, heritage->handover_fd[0],
+                                      heritage->handover_fd[1], heritage->notice_fd};
+    size_t count = 4;
+    count += access_log_descriptors(keep + count, DESCRIPTORS_KEEP_MAX - count);
+    if (heritage->master != 0 && descriptors_close_others(keep, count) == -1)
+        return fail("close_range");
+    if (heritage->master != 0 && heritage->listen_fd != STDIN_FILENO)
+        descriptors_null(STDIN_FILENO);
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    return 0;
+}
+
+/* Orders come as signals only: one descriptor of its own for each child. (A pipe
+ * that all share, in an epoll set within the engine's, meets a limit of the kernel
+ * at 500 children.) */
+static int
+watch_orders(void)
+{
+    static const int with_master[] = {SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGHUP};
+    static const int alone[] = {SIGQUIT, SIGTERM, SIGUSR1, SIGINT, SIGINT};
+    self.order_fd = signals_open(self.heritage->master != 0 ? with_master : alone, 5);
+    return self.order_fd != -1 ? 0 : fail("signalfd");
+}
+
+static int
+become_user(void)
+{
+    struct config_error error;
+    if (privileges_drop(self.heritage->config, &error) == -1) {
+        log_error("child: %s", error.text);
+        return -1;
+    }
+    return 0;
+}
+
+/* After the change of user, which would undo it. */
+static int
+follow_master(void)
+{
+    if (self.heritage->master == 0)
+        return 0;
+    struct sigaction action = {.sa_handler = on_master_death, .sa_flags = SA_RESTART};
+    if (sigaction(SIGPWR, &action, NULL) == -1 || prctl(PR_SET_PDEATHSIG, SIGPWR) == -1)
+        return fail("prctl");
+    if (getppid() != self.heritage->master)
+        raise_order(CHILD_STOP); /* it died before we could ask for the signal */
+    return 0;
+}
+
+/* Each child draws its own random numbers. */
+static int
+seed(void)
+{
+    uint64_t bits = (uint64_t)clock_ns() ^ (uint64_t)getpid() << 32;
+    srand((unsigned)(bits ^ bits >> 32));
+    srandom((unsigned)(bits ^ bits >> 32));
+    return 0;
+}
+
+static struct router *
+load_handlers(const struct config *config, char *error, size_t error_size)
+{
+    static struct route routes[CONFIG_ROUTES_MAX];
+    for (uint32_t i = 0; i < config->route_count; i++) {
+        const struct config_route *route = &config->routes[i];
+        routes[i] = (struct route){route->prefix, route->handler, route->argument, route->origin};
+    }
+    struct router_options options = {
+        .routes = routes,
+        .route_count = config->route_count,
+        .folders = config->folders,
+        .builtin = status_builtin,
+        .lua = {.memory_max = config->lua_memory,
+                .allow_os = config->allow_lua_os,
+                .no_jit = config->lua_no_jit},
+    };
+    return router_new(&options, error, error_size);
+}
+
+static int
+open_handlers(void)
+{
+    char error[1024];
+    status_setup(self.heritage->config, self.heritage->board, self.heritage->listen_fd);
+    self.router = load_handlers(self.heritage->config, error, sizeof error);
+    child_end_copy();
+    if (self.router == NULL) {
+        log_error("%s", error);
+        return -1;
+    }
+    return 0;
+}
+
+static int
+choose_engine(void)
+{
+    static const struct engine *const engines[] = {&engine_event, &engine_libfcgi};
+    for (size_t i = 0; i < sizeof engines / sizeof *engines; i++) {
+        if (strcmp(engines[i]->name, self.heritage->config->engine) == 0)
+            self.engine = engines[i];
+    }
+    return self.engine != NULL ? 0 : -1;
+}
+
+static int
+prepare_engine(void)
+{
+    const struct heritage *heritage = self.heritage;
+    self.context = (struct engine_context){
+        .config = heritage->config,
+        .router = self.router,
+        .slot = heritage->slot,
+        .listen_fd = heritage->listen_fd,
+        .handover_fd = {heritage->handover_fd[0], heritage->handover_fd[1]},
+        .order_fd = self.order_fd,
+    };
+    return self.engine->prepare(&self.context);
+}
+
+/* Last: whoever hears it may retire the former children. */
+static int
+report_ready(void)
+{
+    board_state(self.heritage->slot, BOARD_IDLE);
+    title_set("child");
+    tell_master(NOTICE_READY);
+    return 0;
+}
+
+static int
+serve(void)
+{
+    int status = self.engine->serve();
+    router_free(self.router);
+    return status;
+}
+
+int
+child_live(const struct heritage *heritage)
+{
+    static int (*const steps[])(void) = {
+        take_descriptors, watch_orders,  seed,          become_user,    follow_master,
+        watch_forks,      open_handlers, choose_engine, prepare_engine, report_ready,
+    };
+    self.heritage = heritage;
+    atomic_store_explicit(&heritage->slot->pid, getpid(), memory_order_relaxed);
+    if (heritage->master != 0)
+        log_become_child();
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        if (steps[i]() == -1)
+            return 1;
+    }
+    return serve();
+}
+
+int
+child_probe(const struct config *config, pid_t parent, char *error, size_t error_size)
+{
+    struct config_error reason;
+    if (privileges_drop(config, &reason) == -1) {
+        snprintf(error, error_size, "%s", reason.text);
+        return -1;
+    }
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* an init() that hangs must not outlive us */
+    if (getppid() != parent)
+        return -1;
+    return load_handlers(config, error, error_size) != NULL ? 0 : -1;
+}

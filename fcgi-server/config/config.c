@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * config.c - from defaults, file, command line and environment to one checked
+ * struct config.
+ */
+#include "config/config.h"
+#include "config/config_file.h"
+#include "config/options.h"
+
+#include <getopt.h>
+#include <libgen.h>
+#include <limits.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* getopt's codes for options without a letter. */
+#define LONG_ONLY 256
+
+__attribute__((format(printf, 2, 3))) static int
+fail(struct config_error *error, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(error->text, sizeof error->text, format, arguments);
+    va_end(arguments);
+    return -1;
+}
+
+int
+config_add_route(struct config *config, const char *prefix, const char *handler,
+                 const char *argument, const char *origin, struct config_error *error)
+{
+    if (prefix[0] != '/')
+        return fail(error, "route '%s' must begin with '/' (%s)", prefix, origin);
+    if (handler[0] == '\0')
+        return fail(error, "route '%s' has no handler (%s)", prefix, origin);
+    char *copy = strdup(prefix);
+    char *name = strdup(handler);
+    if (copy == NULL || name == NULL) {
+        free(copy);
+        free(name);
+        return fail(error, "route '%s': no memory (%s)", prefix, origin);
+    }
+    size_t length = strlen(copy);
+    while (length > 1 && copy[length - 1] == '/')
+        copy[--length] = '\0';
+
+    uint32_t at = 0;
+    while (at < config->route_count && strcmp(config->routes[at].prefix, copy) != 0)
+        at++;
+    if (at == CONFIG_ROUTES_MAX)
+        return fail(error, "route '%s': too many routes (%s)", prefix, origin);
+    if (at == config->route_count)
+        config->route_count++;
+    config->routes[at] = (struct config_route){
+        .prefix = copy,
+        .handler = name,
+        .argument = argument != NULL ? strdup(argument) : NULL,
+        .origin = origin,
+    };
+    return 0;
+}
+
+/* PATH=HANDLER[,ARG] as -r has it. */
+static int
+add_route_text(struct config *config, const char *text, struct config_error *error)
+{
+    const char *equals = strchr(text, '=');
+    if (equals == NULL)
+        return fail(error, "route '%s' has no '=' (-r); write PATH=HANDLER[,ARG]", text);
+    const char *comma = strchr(equals, ',');
+    size_t handler_length = comma != NULL ? (size_t)(comma - equals - 1) : strlen(equals + 1);
+    char *prefix = strndup(text, (size_t)(equals - text));
+    char *handler = strndup(equals + 1, handler_length);
+    const char *argument = comma != NULL ? comma + 1 : NULL;
+    int result = prefix != NULL && handler != NULL
+                     ? config_add_route(config, prefix, handler, argument, "-r", error)
+                     : fail(error, "route '%s': no memory (-r)", text);
+    free(prefix);
+    free(handler);
+    return result;
+}
+
+int
+config_set(struct config *config, const char *name, const char *value, const char *origin,
+           struct config_error *error)
+{
+    const struct config_option *option = option_find(name);
+    if (option == NULL)
+        return fail(error, "'%s' is no option (%s); see fcgi-server --help", name, origin);
+    if (option->type == CONFIG_ROUTE)
+        return add_route_text(config, value, error);
+    if (option_parse(config, option, value, origin, error) == -1)
+        return -1;
+    if (option->offset == offsetof(struct config, listen))
+        config->listen_origin = origin;
+    if (option->offset == offsetof(struct config, children))
+        config->children_origin = origin;
+    return 0;
+}
+
+static void
+set_defaults(struct config *config)
+{
+    struct config_error error;
+    *config = (struct config){.children = -1, .ready_fd = -1};
+    for (size_t i = 0; i < config_option_count; i++) {
+        const struct config_option *option = &config_options[i];
+        if (option->initial != NULL)
+            option_parse(config, option, option->initial, "default", &error);
+    }
+}
+
+/* --- command line -------------------------------------------------------------- */
+
+static void
+make_getopt_tables(struct option *longs, char *shorts)
+{
+    *shorts++ = ':';
+    for (size_t i = 0; i < config_option_count; i++) {
+        const struct config_option *option = &config_options[i];
+        bool flag = option->type == CONFIG_FLAG;
+        longs[i] = (struct option){option->name, flag ? optional_argument : required_argument, NULL,
+                                   LONG_ONLY + (int)i};
+        if (option->letter != 0) {
+            *shorts++ = option->letter;
+            if (!flag)
+                *shorts++ = ':';
+        }
+    }
+    *shorts = '\0';
+    longs[config_option_count] = (struct option){0};
+}
+
+static const struct config_option *
+option_of_code(int code)
+{
+    if (code >= LONG_ONLY)
+        return &config_options[code - LONG_ONLY];
+    for (size_t i = 0; i < config_option_count; i++) {
+        if (config_options[i].letter == code)
+            return &config_options[i];
+    }
+    return NULL;
+}
+
+/* Reads the command line. The first pass, <only_file>, looks for -c alone, since
+ * the file comes first and the rest overrides it. */
+static int
+read_command_line(struct config *config, int argc, char **argv, bool only_file,
+                  struct config_error *error)
+{
+    struct option longs[128];
+    char shorts[256];
+    make_getopt_tables(longs, shorts);
+    opterr = 0;
+    optind = 0; /* glibc: start anew */
+    int code;
+    while ((code = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
+        if (code == ':')
+            return fail(error, "%s needs a value; see fcgi-server --help", argv[optind - 1]);
+        if (code == '?' && optopt != 0) /* one letter of several, perhaps */
+            return fail(error, "-%c is no option; see fcgi-server --help", optopt);
+        if (code == '?')
+            return fail(error, "%s is no option; see fcgi-server --help", argv[optind - 1]);
+        const struct config_option *option = option_of_code(code);
+        bool is_file = option->offset == offsetof(struct config, file) && option->letter == 'c';
+        if (only_file != is_file)
+            continue;
+        const char *value = option->type == CONFIG_FLAG && optarg == NULL ? "yes" : optarg;
+        if (config_set(config, option->name, value, "command line", error) == -1)
+            return -1;
+    }
+    if (optind < argc)
+        return fail(error, "'%s' is not understood; see fcgi-server --help", argv[optind]);
+    return 0;
+}
+
+/* --- what is left to decide ------------------------------------------------------ */
+
+static int
+decide_children(struct config *config, struct config_error *error)
+{
+    static const char *const variables[] = {"FCGI_CHILDREN", "PHP_FCGI_CHILDREN"};
+    for (size_t i = 0; config->children < 0 && i < 2; i++) {
+        const char *value = getenv(variables[i]);
+        if (value != NULL && *value != '\0' &&
+            config_set(config, "children", value, variables[i], error) == -1)
+            return -1;
+    }
+    if (config->children < 0) {
+        cpu_set_t cpus;
+        config->children = sched_getaffinity(0, sizeof cpus, &cpus) == 0 ? CPU_COUNT(&cpus) : 1;
+        config->children_origin = "number of CPUs";
+    }
+    return 0;
+}
+
+static int
+check_pm(const struct config *config, struct config_error *error)
+{
+    if (config->pm == PM_STATIC || config->children == 0)
+        return 0;
+    if (config->pm == PM_DYNAMIC && config->min_spare > config->max_spare)
+        return fail(error, "min_spare is more than max_spare");
+    if (config->pm == PM_DYNAMIC && (int64_t)config->min_spare > config->children)
+        return fail(error, "min_spare is more than children (%s)", config->children_origin);
+    if (config->pm == PM_DYNAMIC && (int64_t)config->start_servers > config->children)
+        return fail(error, "start_servers is more than children (%s)", config->children_origin);
+    return 0;
+}
+
+static int
+check_words(const struct config *config, struct config_error *error)
+{
+    if (strcmp(config->engine, "event") != 0 && strcmp(config->engine, "libfcgi") != 0)
+        return fail(error, "engine '%s' is unknown; give event or libfcgi", config->engine);
+    if (config->test && config->dump)
+        return fail(error, "test and dump (-t, -T) are two questions; ask one at a time");
+    if (config->group != NULL && config->user == NULL)
+        return fail(error, "group '%s' without a user; give both", config->group);
+    return 0;
+}
+
+static char *
+join(const char *folder, const char *name)
+{
+    char *path;
+    return asprintf(&path, "%s/%s", folder, name) == -1 ? NULL : path;
+}
+
+/* Where handlers are looked for: next to the configuration, in the current
+ * folder, then where a build or an installation has them. */
+static void
+decide_folders(struct config *config)
+{
+    uint32_t count = 0;
+    char exe[PATH_MAX] = "";
+    char cwd[PATH_MAX] = "";
+    ssize_t length = readlink("/proc/self/exe", exe, sizeof exe - 1);
+    exe[length > 0 ? length : 0] = '\0';
+    const char *bin = dirname(exe);
+    char *file = config->file != NULL ? realpath(config->file, NULL) : NULL;
+    if (config->handlers_dir != NULL)
+        config->folders[count++] = realpath(config->handlers_dir, NULL);
+    count -= count > 0 && config->folders[count - 1] == NULL;
+    if (file != NULL)
+        config->folders[count++] = strdup(dirname(file));
+    if (getcwd(cwd, sizeof cwd) != NULL)
+        config->folders[count++] = strdup(cwd);
+    if (file != NULL)
+        config->folders[count++] = join(file, "../handlers");
+    config->folders[count++] = join(bin, "handlers");
+    config->folders[count++] = join(bin, "../handlers");
+    config->folders[count++] = join(bin, "../lib/fcgi-server");
+    free(file);
+}
+
+static int
+add_builtin_routes(struct config *config, struct config_error *error)
+{
+    if (config->status_path != NULL &&
+        config_add_route(config, config->status_path, "builtin:status", NULL, "status_path",
+                         error) == -1)
+        return -1;
+    if (config->ping_path != NULL &&
+        config_add_route(config, config->ping_path, "builtin:ping", NULL, "ping_path", error) == -1)
+        return -1;
+    return 0;
+}
+
+int
+config_load(struct config *config, int argc, char **argv, struct config_error *error)
+{
+    set_defaults(config);
+    if (read_command_line(config, argc, argv, true, error) == -1)
+        return -1;
+    if (config->file != NULL && config_file_read(config, config->file, error) == -1)
+        return -1;
+    if (read_command_line(config, argc, argv, false, error) == -1)
+        return -1;
+    if (config->allowed_clients == NULL && getenv("FCGI_WEB_SERVER_ADDRS") != NULL &&
+        config_set(config, "allowed-clients", getenv("FCGI_WEB_SERVER_ADDRS"),
+                   "FCGI_WEB_SERVER_ADDRS", error) == -1)
+        return -1;
+    if (decide_children(config, error) == -1 || check_pm(config, error) == -1 ||
+        check_words(config, error) == -1 || config_parse_allowed(config, error) == -1 ||
+        add_builtin_routes(config, error) == -1)
+        return -1;
+    decide_folders(config);
+    return 0;
+}
+
+void
+config_dump(const struct config *config)
+{
+    for (size_t i = 0; i < config_option_count; i++) {
+        const struct config_option *option = &config_options[i];
+        bool alias = option_find("children")->offset == option->offset && option->letter == 0;
+        if (!option->command_only && !alias)
+            option_print(stdout, config, option);
+    }
+    for (uint32_t i = 0; i < config->route_count; i++) {
+        const struct config_route *route = &config->routes[i];
+        if (strncmp(route->handler, "builtin:", 8) == 0)
+            continue; /* status_path and ping_path say it */
+        fputs("route(", stdout);
+        option_print_text(stdout, route->prefix);
+        fputs(", ", stdout);
+        option_print_text(stdout, route->handler);
+        if (route->argument != NULL) {
+            fputs(", ", stdout);
+            option_print_text(stdout, route->argument);
+        }
+        printf(") -- %s\n", route->origin);
+    }
+}

@@ -1,0 +1,571 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * libfcgi_loop.c - one connection at a time, through libfcgi: how FastCGI
+ * programs have been written since 1996, kept as the measure of the other engine.
+ * The library parses the request (behind guard.h) and writes the answer. As in
+ * its own accept loop, an idle kept connection holds the child; unlike there, it
+ * is given up for one that waits to be accepted. Have more children than the
+ * front end keeps connections, or do without these.
+ */
+#include "base/log.h"
+#include "config/config.h"
+#include "engine/answer.h"
+#include "engine/engine.h"
+#include "engine/libfcgi/libfcgi_input.h"
+#include "engine/slow_watch.h"
+#include "engine/steps.h"
+#include "engine/time_limit.h"
+#include "handler/router.h"
+#include "request/intake.h"
+#include "request/request.h"
+#include "status/scoreboard.h"
+
+#include <errno.h>
+#include <fcgiapp.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+/* How long the request of a connection that was just accepted may take to begin when
+ * the child is told to end. */
+#define FRESH_MS 500
+
+/* How long we wait for a peer to take notice of a connection that we end while it
+ * is still sending; libfcgi itself allows 2 s. */
+#define LINGER_MS 1000
+
+/* How long a connection may stay silent before its first byte. */
+#define SILENT_MS 2000
+
+struct loop {
+    struct engine_context *context;
+    struct intake_limits limits;
+    int accept_fd; /* epoll: the listening socket, exclusively, and the orders */
+    int fd;        /* the connection; -1: none */
+    short hang_events;
+    bool served;   /* it has got an answer */
+    uint64_t left; /* requests until the child ends */
+    struct intake intake;
+    struct request request;
+    FCGX_Request library;
+    struct answer answer;
+    struct watch watch; /* looks at the clock while a handler runs */
+};
+
+static struct loop loop_here = {.fd = -1};
+
+/* --- the connection ------------------------------------------------------------------ */
+
+static void
+drop(struct loop *loop)
+{
+    close(loop->fd);
+    loop->fd = -1;
+    intake_fini(&loop->intake);
+}
+
+/* Closes without taking the answer from a peer that is still sending: closing with
+ * unread bytes would reset the connection. */
+static void
+drop_slowly(struct loop *loop)
+{
+    char waste[4096];
+    struct pollfd poll_fd = {.fd = loop->fd, .events = POLLIN};
+    int64_t end_ns = service_now_ns() + LINGER_MS * INT64_C(1000000);
+
+    shutdown(loop->fd, SHUT_WR);
+    for (;;) {
+        int64_t left_ms = (end_ns - service_now_ns()) / 1000000;
+        if (left_ms <= 0 || poll(&poll_fd, 1, (int)left_ms) <= 0 ||
+            recv(loop->fd, waste, sizeof waste, MSG_DONTWAIT) <= 0) {
+            break;
+        }
+    }
+    drop(loop);
+}
+
+/* An idle kept connection is given up for one that waits to be accepted.
+ * Bytes that were sent before are still read (see event_shed()). Returns whether
+ * there is nothing to read. */
+static bool
+give_up(struct loop *loop)
+{
+    char byte;
+
+    if (loop->hang_events == 0) {
+        shutdown(loop->fd, SHUT_RD);
+    }
+    return recv(loop->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) <= 0;
+}
+
+/* Waits for bytes. Returns 1; 0 when the time is up, the child must end or others
+ * wait, and nothing has begun to arrive; -1 on failure. */
+static int
+wait_readable(struct loop *loop)
+{
+    const struct config *config = loop->context->config;
+    bool idle = intake_is_empty(&loop->intake);
+    /* One that has sent nothing yet has the child to itself for as long as the library
+     * gives it on unix sockets. */
+    uint64_t idle_ms = loop->served ? config->keep_timeout_ms : SILENT_MS;
+    uint64_t timeout_ms = idle ? idle_ms : config->read_timeout_ms;
+    int64_t end_ns = service_now_ns() + (int64_t)timeout_ms * 1000000;
+
+    board_state(loop->context->slot, idle ? BOARD_IDLE : BOARD_READING);
+    for (;;) {
+        struct pollfd fds[] = {
+            {.fd = loop->fd, .events = POLLIN},
+            {.fd = loop->context->order_fd, .events = POLLIN},
+            {.fd = idle && loop->served ? loop->context->listen_fd : -1, .events = POLLIN},
+        };
+        int64_t left_ms = (end_ns - service_now_ns()) / 1000000;
+        int ready = poll(fds, 3, left_ms < 0 ? 0 : (int)left_ms + 1);
+        if (ready == -1 && errno != EINTR) {
+            return -1;
+        }
+        if (ready > 0 && fds[0].revents != 0) {
+            return 1;
+        }
+        enum child_order order = child_order();
+        if (order == CHILD_STOP || left_ms <= 0) {
+            return 0;
+        }
+        if (order != CHILD_SERVE && idle && loop->served) {
+            return give_up(loop) ? 0 : 1;
+        }
+        /* A fresh connection's request is on its way: closing would lose it. */
+        if (order != CHILD_SERVE && idle && left_ms > FRESH_MS) {
+            end_ns = service_now_ns() + FRESH_MS * INT64_C(1000000);
+        }
+        if (ready > 0 && fds[2].revents != 0) {
+            return give_up(loop) ? 0 : 1;
+        }
+    }
+}
+
+/* Reads once. Returns 0 when the connection is to be dropped. */
+static int
+read_more(struct loop *loop)
+{
+    char *room;
+    size_t size = intake_room(&loop->intake, &room);
+
+    if (size == 0) {
+        return 0;
+    }
+    int ready = wait_readable(loop);
+    if (ready != 1) {
+        if (!intake_is_empty(&loop->intake)) {
+            board_count(&loop->context->slot->dropped);
+        }
+        return 0;
+    }
+    ssize_t got = recv(loop->fd, room, size, 0);
+    if (got > 0) {
+        intake_filled(&loop->intake, (size_t)got);
+    } else if (!intake_is_empty(&loop->intake)) {
+        board_count(&loop->context->slot->aborted);
+        board_count(&loop->context->slot->skipped);
+    }
+    return got > 0;
+}
+
+static int
+wait_writable(int fd, int timeout_ms)
+{
+    struct pollfd poll_fd = {.fd = fd, .events = POLLOUT};
+    return poll(&poll_fd, 1, timeout_ms);
+}
+
+/* Sends what the library has no part in: refusals, replies to management records. */
+static void
+send_refusal(struct loop *loop, int status)
+{
+    loop->request.id = loop->intake.id;
+    request_refuse(&loop->request, status);
+    answer_build(&loop->answer, &loop->request, true);
+    while (answer_send(&loop->answer, loop->fd) == 1 && wait_writable(loop->fd, LINGER_MS) == 1) {
+    }
+}
+
+static int
+send_reply(struct loop *loop)
+{
+    ssize_t sent = send(loop->fd, loop->intake.reply, loop->intake.reply_length, MSG_NOSIGNAL);
+    return sent == loop->intake.reply_length && !loop->intake.closing;
+}
+
+/* --- what a request needs of its engine ----------------------------------------------- */
+
+/* <last>: nothing follows. Returns the length of the head that is to be sent; 0: it has
+ * left before. */
+static size_t
+take_head(struct request *request, bool last)
+{
+    struct loop *loop = request->owner;
+    return request->head_sent ? 0 : request_head(request, loop->answer.head, last);
+}
+
+static int
+put_library(struct request *request, size_t head_length)
+{
+    struct loop *loop = request->owner;
+
+    if (head_length > 0) {
+        FCGX_PutStr(loop->answer.head, (int)head_length, loop->library.out);
+    }
+    if (request->out_length > 0 && request_sends_body(request)) {
+        FCGX_PutStr(request->out, (int)request->out_length, loop->library.out);
+        request->out_length = 0;
+    }
+    return FCGX_GetError(loop->library.out) == 0 ? 0 : -1;
+}
+
+/* The lock covers the making of the head: from then on the watch must not write a 504
+ * into the answer. */
+static int
+io_flush(struct request *request)
+{
+    struct loop *loop = request->owner;
+
+    pthread_mutex_lock(&loop->watch.lock);
+    size_t head_length = take_head(request, false);
+    pthread_mutex_unlock(&loop->watch.lock);
+    return put_library(request, head_length) == -1 || FCGX_FFlush(loop->library.out) == -1 ? -1 : 0;
+}
+
+static ptrdiff_t
+io_read(struct request *request, void *buffer, size_t size)
+{
+    struct loop *loop = request->owner;
+    int length = FCGX_GetStr(buffer, size > 1 << 20 ? 1 << 20 : (int)size, loop->library.in);
+    return length == 0 && FCGX_GetError(loop->library.in) != 0 ? -1 : length;
+}
+
+static int
+io_gone(struct request *request)
+{
+    struct loop *loop = request->owner;
+    return request->timed_out || service_peer_gone(loop->fd, loop->hang_events);
+}
+
+static const struct request_io io = {.flush = io_flush, .read = io_read, .gone = io_gone};
+
+/* --- one request ---------------------------------------------------------------------- */
+
+/* The parameters as the library has them: "NAME=VALUE". Returns 0 or a status. */
+static int
+take_params(struct request *request, char **environment)
+{
+    size_t count = 0;
+
+    while (environment[count] != NULL) {
+        count++;
+    }
+    if (request_reserve_params(request, count) == -1) {
+        return 500;
+    }
+    for (size_t index = 0; index < count; index++) {
+        const char *name = environment[index];
+        /* A NUL in the name ends the library's string before the '='. */
+        size_t name_length = strcspn(name, "=");
+        const char *value = name + name_length + (name[name_length] == '=');
+        request_add_param(request, (struct request_param){name, value, (uint32_t)name_length,
+                                                          (uint32_t)strlen(value)});
+    }
+    return 0;
+}
+
+/* Lets the library parse the request. Returns 0 or a status to refuse it with. */
+static int
+take_request(struct loop *loop)
+{
+    struct request *request = &loop->request;
+    const struct intake *intake = &loop->intake;
+    const char *cursor = intake->buffer + intake->params;
+    const char *end = intake->buffer + intake->params_end;
+    struct record_pair pair;
+    int found;
+
+    while ((found = record_next_pair(&cursor, end, &pair)) == 1) {
+    }
+    if (found == -1) {
+        return 400; /* the library would drop the connection */
+    }
+    guard_offer(intake);
+    loop->library.ipcFd = loop->fd;
+    loop->library.keepConnection = 1; /* else FCGX_Accept_r() closes ipcFd before it begins */
+    if (FCGX_Accept_r(&loop->library) != 0) {
+        loop->library.ipcFd = -1;
+        return 500;
+    }
+    request->id = intake->id;
+    request->keep = intake->keep;
+    request->body.length = intake->body_length;
+    int refused = take_params(request, loop->library.envp);
+    if (refused == 0) {
+        refused = request_check_length(request, intake->body_length);
+    }
+    return refused != 0 ? refused : service_overdue(loop->context->config, request);
+}
+
+static enum fh_result
+call(struct loop *loop, const short *revents)
+{
+    const struct config *config = loop->context->config;
+    struct request *request = &loop->request;
+    bool limited = config->request_timeout_ms > 0 || config->slow_ms > 0;
+    enum fh_result result = service_call(&loop->watch, service_now_ns(), limited, request, revents);
+
+    if (request->timed_out) {
+        board_count(&loop->context->slot->timed_out);
+        loop->left = 0; /* what a handler leaves behind that was stopped anywhere? */
+    }
+    return result;
+}
+
+/* A waiting handler holds the child, as everything does in this engine. */
+static enum fh_result
+wait_and_resume(struct loop *loop)
+{
+    struct request *request = &loop->request;
+    int64_t limit_ms = (int64_t)loop->context->config->request_timeout_ms;
+    int64_t limit_ns = limit_ms == 0 ? INT64_MAX : request->start_ns + limit_ms * 1000000;
+    int64_t wait_ns = service_now_ns() + (int64_t)request->wait.timeout_ms * 1000000;
+    int64_t end_ns = wait_ns < limit_ns ? wait_ns : limit_ns;
+
+    for (;;) {
+        struct pollfd fds[] = {{.fd = request->wait.fd, .events = request->wait.events},
+                               {.fd = loop->fd, .events = loop->hang_events}};
+        int64_t left_ns = end_ns - service_now_ns();
+        int ready = poll(fds, 2, left_ns <= 0 ? 0 : (int)((left_ns + 999999) / 1000000));
+        if (ready > 0 && fds[0].revents != 0) {
+            return call(loop, &fds[0].revents);
+        }
+        if (ready == 0 && left_ns <= 0 && end_ns < limit_ns) {
+            return call(loop, &fds[0].revents); /* 0: the time has passed */
+        }
+        if (ready == 0 && left_ns <= 0) {
+            board_count(&loop->context->slot->timed_out);
+            request_cancel(request, 504);
+            return FH_OK;
+        }
+        if (ready > 0 && service_peer_gone(loop->fd, loop->hang_events)) {
+            board_count(&loop->context->slot->aborted);
+            request_cancel(request, 0);
+            return FH_OK;
+        }
+    }
+}
+
+static void
+run_request(struct loop *loop)
+{
+    struct engine_context *context = loop->context;
+    struct request *request = &loop->request;
+
+    loop->left--;
+    request_route(request, context->router);
+    service_begin(context, request, service_now_ns());
+    enum fh_result result = call(loop, NULL);
+    while (result == FH_WAIT) {
+        result = wait_and_resume(loop);
+    }
+    bool whole = !request->broken && put_library(request, take_head(request, true)) == 0;
+    service_end(context, request, service_now_ns()); /* while the parameters live */
+    if (whole) {
+        loop->library.keepConnection = 1; /* closing is ours: the library would wait 2 s */
+        FCGX_Finish_r(&loop->library);
+        request->broken = loop->library.ipcFd == -1; /* closed by the library after an error */
+        loop->fd = request->broken ? -1 : loop->fd;
+    } else {
+        FCGX_Free(&loop->library, 0);
+    }
+    loop->library.ipcFd = -1;
+}
+
+/* Runs or refuses the whole request. Returns whether the connection stays. */
+static int
+serve_request(struct loop *loop)
+{
+    struct request *request = &loop->request;
+    int refused = take_request(loop);
+
+    if (refused != 0) {
+        FCGX_Free(&loop->library, 0);
+        loop->library.ipcFd = -1;
+        request->keep = loop->intake.keep;
+        send_refusal(loop, refused);
+    } else if (service_peer_gone(loop->fd, loop->hang_events)) {
+        board_count(&loop->context->slot->aborted);
+        board_count(&loop->context->slot->skipped);
+        FCGX_Free(&loop->library, 0);
+        request->broken = true;
+    } else {
+        run_request(loop);
+    }
+    int stays = request->keep && !request->broken;
+    guard_offer(NULL);
+    request_reset(request);
+    if (loop->fd != -1) {
+        intake_reset(&loop->intake);
+    }
+    return stays;
+}
+
+/* Serves the connection until it ends or the child must. */
+static void
+serve_connection(struct loop *loop)
+{
+    intake_init(&loop->intake, &loop->limits);
+    loop->served = false;
+    while (loop->fd != -1) {
+        enum intake_result result = intake_next(&loop->intake);
+        int stays = 1;
+        switch (result) {
+        case INTAKE_MORE:
+            stays = read_more(loop);
+            break;
+        case INTAKE_REQUEST:
+            stays = serve_request(loop) && loop->left > 0;
+            loop->served = true;
+            break;
+        case INTAKE_ABORTED:
+            board_count(&loop->context->slot->aborted);
+            board_count(&loop->context->slot->skipped);
+            stays = send_reply(loop);
+            break;
+        case INTAKE_REPLY:
+            stays = send_reply(loop);
+            break;
+        case INTAKE_REFUSED:
+            send_refusal(loop, loop->intake.refused);
+            request_reset(&loop->request);
+            drop_slowly(loop);
+            break;
+        case INTAKE_BROKEN:
+            board_count(&loop->context->slot->dropped);
+            stays = 0;
+            break;
+        }
+        if (!stays && loop->fd != -1) {
+            drop(loop);
+        }
+    }
+}
+
+/* --- the loop ------------------------------------------------------------------------- */
+
+/* FCGX_Init() takes over PIPE, USR1 and TERM; they stay as the child has them. */
+static int
+init_library(void)
+{
+    static const int taken[] = {SIGPIPE, SIGUSR1, SIGTERM};
+    struct sigaction saved[3];
+
+    for (int index = 0; index < 3; index++) {
+        sigaction(taken[index], NULL, &saved[index]);
+    }
+    int result = FCGX_Init();
+    for (int index = 0; index < 3; index++) {
+        sigaction(taken[index], &saved[index], NULL);
+    }
+    return result;
+}
+
+/* For the watch thread: the running handler takes its time. */
+static int64_t
+on_slow(void *owner, int64_t now_ns)
+{
+    struct loop *loop = owner;
+
+    if (time_limit_running() == NULL) {
+        return INT64_MAX;
+    }
+    int64_t next_ns = time_limit_keep(loop->context->config, &loop->watch, now_ns);
+    if (next_ns == TIME_LIMIT_OVER) {
+        time_limit_give_up(loop->context->slot, &loop->request, loop->fd);
+        _exit(CHILD_EXIT_TIMEOUT);
+    }
+    return next_ns;
+}
+
+static int
+prepare(struct engine_context *context)
+{
+    struct loop *loop = &loop_here;
+    struct epoll_event listener = {.events = EPOLLIN | EPOLLEXCLUSIVE};
+    struct epoll_event orders = {.events = EPOLLIN};
+
+    loop->context = context;
+    loop->limits = service_limits(context->config);
+    loop->left = service_quota(context->config);
+    if (guard_check() == -1) {
+        log_error("libfcgi does not read through its guard; link with the shared library, or use "
+                  "-e event");
+        return -1;
+    }
+    loop->accept_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (loop->accept_fd == -1 ||
+        epoll_ctl(loop->accept_fd, EPOLL_CTL_ADD, loop->context->listen_fd, &listener) == -1 ||
+        epoll_ctl(loop->accept_fd, EPOLL_CTL_ADD, loop->context->order_fd, &orders) == -1) {
+        log_error("epoll: %s", strerror(errno));
+        return -1;
+    }
+    if (init_library() != 0 || FCGX_InitRequest(&loop->library, -1, 0) != 0) {
+        log_error("libfcgi cannot be initialised");
+        return -1;
+    }
+    loop->library.ipcFd = -1;
+    request_init(&loop->request, &io, loop);
+    time_limit_prepare();
+    watch_init(&loop->watch, on_slow, loop);
+    return 0;
+}
+
+/* The library reads and writes blockingly; a peer that takes nothing is given up. */
+static void
+make_blocking(struct loop *loop)
+{
+    uint64_t timeout_ms = loop->context->config->read_timeout_ms;
+    struct timeval timeout = {.tv_sec = (time_t)(timeout_ms / 1000),
+                              .tv_usec = (suseconds_t)(timeout_ms % 1000) * 1000};
+
+    fcntl(loop->fd, F_SETFL, 0);
+    setsockopt(loop->fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout);
+}
+
+static int
+serve(void)
+{
+    struct loop *loop = &loop_here;
+
+    while (loop->left > 0 && child_order() == CHILD_SERVE) {
+        struct epoll_event event;
+        board_state(loop->context->slot, BOARD_IDLE);
+        int count = epoll_wait(loop->accept_fd, &event, 1, -1);
+        if (count == -1 && errno != EINTR) { /* a handler has closed what is not its own */
+            log_error("epoll: %s; this child ends", strerror(errno));
+            return 1;
+        }
+        if (count <= 0) {
+            continue;
+        }
+        loop->fd = service_accept(loop->context, &loop->hang_events);
+        if (loop->fd != -1) {
+            make_blocking(loop);
+            serve_connection(loop);
+        } else if (errno != EAGAIN) {
+            service_tell_full(service_now_ns());
+            poll(NULL, 0, 100); /* out of descriptors or memory: do not spin */
+        }
+    }
+    return 0;
+}
+
+const struct engine engine_libfcgi = {.name = "libfcgi", .prepare = prepare, .serve = serve};

@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a script may reach. Unless the configuration allows more (allow_lua_os),
+ * it gets the language and its pure libraries, and nothing that ends, blocks or
+ * changes the process, starts programs, opens files or loads machine code:
+ * no io, no debug (but traceback), no ffi, no bytecode, a few functions of os.
+ * ffi is out because it undoes every other rule: ffi.C has exit() and system().
+ */
+#include "base/find_file.h"
+#include "base/log.h"
+#include "handler/lua_internal.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <lualib.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SCRIPT_MAX = 1 << 20 }; /* a script is smaller, in bytes */
+
+/* The globals of a script, and of some libraries the functions. "" = all. */
+static const struct {
+    const char *lib_name;
+    const char *names;
+} allowed[] = {
+    {"_G",
+     " _VERSION assert collectgarbage error getmetatable ipairs next pairs pcall rawequal rawget "
+     "select setmetatable tonumber tostring type unpack xpcall "},
+    {"bit", ""},
+    {"coroutine", ""},
+    {"debug", " traceback "},
+    {"jit", " arch flush off on os status version version_num "},
+    {"math", ""},
+    {"os", " clock date difftime getenv time "},
+    {"string", ""},
+    {"table", ""},
+};
+
+/* What require() finds besides the script's own folder. */
+static const char *const built_in[] = {"string.buffer", "table.clear", "table.new"};
+
+/* --- functions that replace others ----------------------------------------- */
+
+/* print(...): a log line, arguments separated by a space. */
+static int
+print(lua_State *L)
+{
+    luaL_Buffer buffer;
+    int count = lua_gettop(L);
+
+    lua_getglobal(L, "tostring");
+    luaL_buffinit(L, &buffer);
+    for (int index = 1; index <= count; index++) {
+        if (index > 1) {
+            luaL_addchar(&buffer, ' ');
+        }
+        lua_pushvalue(L, count + 1);
+        lua_pushvalue(L, index);
+        lua_call(L, 1, 1);
+        luaL_addvalue(&buffer);
+    }
+    luaL_pushresult(&buffer);
+    log_notice("%s", luaL_checkstring(L, -1));
+    return 0;
+}
+
+/* load(text [, name [, mode [, globals]]]), and loadstring: no bytecode, since
+ * LuaJIT does not verify it. Upvalue 1: the script's globals. */
+static int
+load_text(lua_State *L)
+{
+    size_t length = 0;
+    const char *text = luaL_checklstring(L, 1, &length);
+
+    if (luaL_loadbufferx(L, text, length, luaL_optstring(L, 2, text), "t") != 0) {
+        lua_pushnil(L);
+        lua_insert(L, -2);
+        return 2;
+    }
+    lua_pushvalue(L, lua_istable(L, 4) ? 4 : lua_upvalueindex(1));
+    lua_setfenv(L, -2);
+    return 1;
+}
+
+/* The lock: __newindex of the script's globals. */
+static int
+refuse_global(lua_State *L)
+{
+    return luaL_error(L, "global '%s' is created while serving; make it local",
+                      lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : "?");
+}
+
+/* rawset() that cannot pass the lock. Upvalue 1: the script's globals. */
+static int
+raw_set(lua_State *L)
+{
+    luaL_checktype(L, 1, LUA_TTABLE);
+    luaL_checkany(L, 3);
+    lua_settop(L, 3);
+    if (lua_rawequal(L, 1, lua_upvalueindex(1))) {
+        lua_settable(L, 1);
+    } else {
+        lua_rawset(L, 1);
+    }
+    lua_settop(L, 1);
+    return 1;
+}
+
+/* Copies all of the table on top into the table below it, and pops the former. */
+static void
+copy_all(lua_State *L)
+{
+    lua_pushnil(L);
+    while (lua_next(L, -2) != 0) {
+        lua_pushvalue(L, -2);
+        lua_insert(L, -2);
+        lua_rawset(L, -5);
+    }
+    lua_pop(L, 1);
+}
+
+/* --- require --------------------------------------------------------------- */
+
+static void
+check_name(lua_State *L, const char *name)
+{
+    if (name[0] == '\0' || name[0] == '.' || strstr(name, "..") != NULL ||
+        strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.") !=
+            strlen(name)) {
+        luaL_error(L, "require: \"%s\" is no module name", name);
+    }
+}
+
+static bool
+is_built_in(const char *name)
+{
+    for (size_t index = 0; index < sizeof built_in / sizeof *built_in; index++) {
+        if (strcmp(built_in[index], name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Pushes the module of the script's folder; nothing if there is no such file. */
+static bool
+require_own(lua_State *L, const char *name, const char *folder)
+{
+    const char *const folders[] = {folder, NULL};
+    char relative[256];
+    char file[PATH_MAX];
+    char error[512];
+
+    int length = snprintf(relative, sizeof relative, "%s.lua", name);
+    if (length < 0 || (size_t)length >= sizeof relative) {
+        luaL_error(L, "require: \"%s\" is too long", name);
+    }
+    for (char *dot = relative; dot < relative + length - 4; dot++) {
+        *dot = *dot == '.' ? '/' : *dot;
+    }
+    if (locate_file(relative, folders, file, sizeof file, error, sizeof error) == -1) {
+        if (strstr(error, "no such file") == NULL) {
+            luaL_error(L, "require: %s", error);
+        }
+        return false;
+    }
+    lua_sandbox_compile(L, file, relative);
+    lua_pushvalue(L, lua_upvalueindex(1));
+    lua_setfenv(L, -2);
+    lua_pushvalue(L, 1);
+    lua_call(L, 1, 1);
+    return true;
+}
+
+/* require(name). Upvalues: the script's globals, its folder, the table of what it
+ * has loaded, the require of the whole library (nil unless allowed). */
+static int
+require_module(lua_State *L)
+{
+    const char *name = luaL_checkstring(L, 1);
+    const char *folder = lua_tostring(L, lua_upvalueindex(2));
+
+    lua_settop(L, 1);
+    lua_pushvalue(L, 1);
+    lua_rawget(L, lua_upvalueindex(3));
+    if (!lua_isnil(L, -1)) {
+        return 1;
+    }
+    check_name(L, name);
+    if (is_built_in(name) || !require_own(L, name, folder)) {
+        if (!is_built_in(name) && lua_isnil(L, lua_upvalueindex(4))) {
+            return luaL_error(L, "require: there is no \"%s\" in %s", name, folder);
+        }
+        lua_getglobal(L, "require");
+        lua_pushvalue(L, 1);
+        lua_call(L, 1, 1);
+        if (is_built_in(name) && lua_istable(L, -1)) {
+            lua_newtable(L); /* a copy, as of the other libraries */
+            lua_insert(L, -2);
+            copy_all(L);
+        }
+    }
+    if (lua_isnil(L, -1)) {
+        lua_pushboolean(L, 1);
+    }
+    lua_pushvalue(L, 1);
+    lua_pushvalue(L, -2);
+    lua_rawset(L, lua_upvalueindex(3));
+    return 1;
+}
+
+/* --- making it ------------------------------------------------------------- */
+
+/* The contents of <file>, for free(). NULL with errno if it cannot be read. */
+static char *
+read_file(const char *file, size_t *length)
+{
+    FILE *stream = fopen(file, "re");
+    char *text = stream == NULL ? NULL : malloc(SCRIPT_MAX);
+
+    if (text != NULL) {
+        *length = fread(text, 1, SCRIPT_MAX, stream);
+        if (ferror(stream) || *length == SCRIPT_MAX) {
+            errno = ferror(stream) ? errno : EFBIG;
+            free(text);
+            text = NULL;
+        }
+    }
+    if (stream != NULL) {
+        fclose(stream);
+    }
+    return text;
+}
+
+void
+lua_sandbox_compile(lua_State *L, const char *file, const char *name)
+{
+    char chunk_name[PATH_MAX];
+    size_t length = 0;
+
+    snprintf(chunk_name, sizeof chunk_name, "@%s", name);
+    char *text = read_file(file, &length);
+    if (text == NULL) {
+        luaL_error(L, "%s: %s", name, strerror(errno));
+        return;
+    }
+    int status = luaL_loadbufferx(L, text, length, chunk_name, "t");
+    free(text);
+    if (status != 0) {
+        lua_error(L);
+    }
+}
+
+/* Copies the functions <names> (" a b ") of the table on top into the table
+ * below it, and pops the former. */
+static void
+copy_names(lua_State *L, const char *names)
+{
+    char pattern[64];
+
+    lua_pushnil(L);
+    while (lua_next(L, -2) != 0) {
+        if (lua_type(L, -2) == LUA_TSTRING) {
+            snprintf(pattern, sizeof pattern, " %s ", lua_tostring(L, -2));
+            if (strstr(names, pattern) != NULL) {
+                lua_pushvalue(L, -2);
+                lua_pushvalue(L, -2);
+                lua_rawset(L, -6);
+            }
+        }
+        lua_pop(L, 1);
+    }
+    lua_pop(L, 1);
+}
+
+/* The table behind ("x"):rep() is common to all scripts: out of their reach. */
+static void
+hide_string_methods(lua_State *L)
+{
+    lua_pushliteral(L, "");
+    lua_getmetatable(L, -1);
+    lua_pushliteral(L, "locked");
+    lua_setfield(L, -2, "__metatable");
+    lua_pop(L, 2);
+}
+
+/* A buffer's memory as a pointer, which knows no bounds, is as good as ffi. */
+static void
+hide_buffer_pointers(lua_State *L)
+{
+    static const char *const methods[] = {"reserve", "commit", "ref"};
+
+    lua_getglobal(L, "require");
+    lua_pushliteral(L, "string.buffer");
+    lua_call(L, 1, 1);
+    lua_getfield(L, -1, "new");
+    lua_call(L, 0, 1);
+    lua_getmetatable(L, -1);
+    lua_getfield(L, -1, "__index");
+    for (size_t index = 0; index < sizeof methods / sizeof *methods; index++) {
+        lua_pushnil(L);
+        lua_setfield(L, -2, methods[index]);
+    }
+    lua_pop(L, 4);
+}
+
+/* Replaces the libraries in the table on top by copies, so that what one script does
+ * to them concerns no other. */
+static void
+copy_libraries(lua_State *L)
+{
+    for (size_t index = 1; index < sizeof allowed / sizeof *allowed; index++) {
+        lua_newtable(L);
+        lua_getfield(L, -2, allowed[index].lib_name);
+        copy_all(L);
+        lua_setfield(L, -2, allowed[index].lib_name);
+    }
+}
+
+void
+lua_sandbox_open(lua_State *L, struct lua_host *host)
+{
+    luaL_openlibs(L);
+    if (!host->options.allow_os) {
+        hide_string_methods(L);
+        hide_buffer_pointers(L);
+    }
+    lua_newtable(L);
+    if (host->options.allow_os) {
+        lua_getglobal(L, "_G");
+        copy_all(L);
+    }
+    for (size_t index = 0; !host->options.allow_os && index < sizeof allowed / sizeof *allowed;
+         index++) {
+        bool whole = allowed[index].names[0] == '\0';
+        bool globals = index == 0;
+        if (!whole && !globals) {
+            lua_newtable(L);
+        }
+        lua_getglobal(L, allowed[index].lib_name);
+        if (!whole) {
+            copy_names(L, allowed[index].names);
+        }
+        if (!globals) {
+            lua_setfield(L, -2, allowed[index].lib_name);
+        }
+    }
+    lua_pushcfunction(L, print);
+    lua_setfield(L, -2, "print");
+    host->base_ref = luaL_ref(L, LUA_REGISTRYINDEX);
+}
+
+/* Sets a function whose first upvalue is the table of globals on top. */
+static void
+set_closure(lua_State *L, const char *name, lua_CFunction function)
+{
+    lua_pushvalue(L, -1);
+    lua_pushcclosure(L, function, 1);
+    lua_setfield(L, -2, name);
+}
+
+void
+lua_sandbox_push_globals(lua_State *L, struct lua_host *host, const char *folder)
+{
+    lua_newtable(L);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, host->base_ref);
+    copy_all(L);
+    if (!host->options.allow_os) {
+        copy_libraries(L);
+    }
+    lua_pushvalue(L, -1);
+    lua_setfield(L, -2, "_G");
+    set_closure(L, "rawset", raw_set);
+    if (!host->options.allow_os) {
+        set_closure(L, "load", load_text);
+        set_closure(L, "loadstring", load_text);
+    }
+    lua_pushvalue(L, -1);
+    lua_pushstring(L, folder);
+    lua_newtable(L);
+    if (host->options.allow_os) {
+        lua_getglobal(L, "require");
+    } else {
+        lua_pushnil(L);
+    }
+    lua_pushcclosure(L, require_module, 4);
+    lua_setfield(L, -2, "require");
+}
+
+void
+lua_sandbox_lock(lua_State *L, int index)
+{
+    lua_pushvalue(L, index);
+    lua_newtable(L);
+    lua_pushcfunction(L, refuse_global);
+    lua_setfield(L, -2, "__newindex");
+    lua_pushliteral(L, "locked");
+    lua_setfield(L, -2, "__metatable");
+    lua_setmetatable(L, -2);
+    lua_pop(L, 1);
+}

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * TCP for handlers: connect, send, receive, close, keep. Where one would block,
+ * the request waits and the child serves others. A socket belongs to the request
+ * that opened it and is closed with it, unless it was handed back with keep():
+ * then the next connect() to the same address, of any request of this child,
+ * gets the connection.
+ */
+#include "handler/lua_internal.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <limits.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum {
+    TIMEOUT_MS = 60000,
+    TIMEOUT_MAX_MS = 86400000,
+    POOL_MAX = 16, /* kept connections of one child */
+};
+
+struct lua_socket_pool {
+    unsigned count;
+    struct {
+        int fd;
+        union lua_address address;
+    } kept[POOL_MAX];
+};
+
+/* --- addresses and the pool ------------------------------------------------ */
+
+static bool
+parse_address(union lua_address *address, const char *host, int port)
+{
+    memset(address, 0, sizeof *address);
+    if (strcmp(host, "localhost") == 0) {
+        host = "127.0.0.1";
+    }
+    if (inet_pton(AF_INET, host, &address->v4.sin_addr) == 1) {
+        address->v4.sin_family = AF_INET;
+        address->v4.sin_port = htons((uint16_t)port);
+        return true;
+    }
+    address->v6.sin6_family = AF_INET6;
+    address->v6.sin6_port = htons((uint16_t)port);
+    return inet_pton(AF_INET6, host, &address->v6.sin6_addr) == 1;
+}
+
+static socklen_t
+address_length(const union lua_address *address)
+{
+    return address->any.sa_family == AF_INET ? sizeof address->v4 : sizeof address->v6;
+}
+
+/* A kept connection that the peer has closed meanwhile, or on which it said
+ * something that nobody asked for, is of no use. */
+static bool
+still_open(int fd)
+{
+    char byte;
+    return recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == -1 && (errno == EAGAIN || errno == EINTR);
+}
+
+/* Takes a kept connection to <address>, the one kept last. -1 if there is none. */
+static int
+pool_take(struct lua_socket_pool *pool, const union lua_address *address)
+{
+    for (unsigned index = pool->count; index > 0; index--) {
+        if (memcmp(&pool->kept[index - 1].address, address, sizeof *address) != 0) {
+            continue;
+        }
+        int fd = pool->kept[index - 1].fd;
+        pool->count--;
+        memmove(&pool->kept[index - 1], &pool->kept[index],
+                (pool->count - (index - 1)) * sizeof pool->kept[0]);
+        if (still_open(fd)) {
+            return fd;
+        }
+        close(fd);
+    }
+    return -1;
+}
+
+/* Keeps <fd>; the oldest one gives way. */
+static void
+pool_put(struct lua_socket_pool *pool, int fd, const union lua_address *address)
+{
+    if (pool->count == POOL_MAX) {
+        close(pool->kept[0].fd);
+        pool->count--;
+        memmove(&pool->kept[0], &pool->kept[1], pool->count * sizeof pool->kept[0]);
+    }
+    pool->kept[pool->count].fd = fd;
+    pool->kept[pool->count].address = *address;
+    pool->count++;
+}
+
+void
+lua_socket_close_pool(struct lua_host *host)
+{
+    for (unsigned index = 0; host->pool != NULL && index < host->pool->count; index++) {
+        close(host->pool->kept[index].fd);
+    }
+    free(host->pool);
+    host->pool = NULL;
+}
+
+/* --- life of a socket ------------------------------------------------------ */
+
+/* Lets go of what <socket> holds, except the descriptor. */
+static void
+detach(struct lua_socket *socket)
+{
+    struct lua_socket **link = &socket->task->sockets;
+
+    while (*link != socket) {
+        link = &(*link)->next;
+    }
+    *link = socket->next;
+    free(socket->input);
+    socket->input = NULL;
+    socket->task = NULL;
+}
+
+static void
+close_socket(struct lua_socket *socket)
+{
+    if (socket->task != NULL) {
+        detach(socket);
+        if (socket->fd != -1) {
+            close(socket->fd);
+        }
+        socket->fd = -1;
+    }
+}
+
+void
+lua_socket_close_all(struct lua_task *task)
+{
+    while (task->sockets != NULL) {
+        close_socket(task->sockets);
+    }
+}
+
+static int
+collect(lua_State *L)
+{
+    close_socket(lua_touserdata(L, 1));
+    return 0;
+}
+
+/* Argument 1 as a socket, open or not. */
+static struct lua_socket *
+to_socket(lua_State *L)
+{
+    if (lua_touserdata(L, 1) == NULL || !lua_getmetatable(L, 1) ||
+        !lua_rawequal(L, -1, lua_upvalueindex(1))) {
+        luaL_argerror(L, 1, "socket expected (call as socket:method())");
+    }
+    lua_pop(L, 1);
+    return lua_touserdata(L, 1);
+}
+
+struct lua_socket *
+lua_socket_check(lua_State *L)
+{
+    struct lua_socket *socket = to_socket(L);
+
+    if (socket->task == NULL) {
+        luaL_error(L, "this socket is closed");
+    }
+    if (socket->task != lua_host_here->running) {
+        luaL_error(L, "this socket is another request's");
+    }
+    return socket;
+}
+
+int
+lua_socket_failure(lua_State *L, const char *reason)
+{
+    lua_pushnil(L);
+    lua_pushstring(L, reason);
+    return 2;
+}
+
+void
+lua_socket_set_deadline(struct lua_socket *socket)
+{
+    socket->task->deadline_ns = lua_task_now_ns() + (int64_t)socket->timeout_ms * 1000000;
+    socket->task->waiting = socket;
+}
+
+int
+lua_socket_wait(lua_State *L, struct lua_task *task, short events)
+{
+    if (lua_task_now_ns() >= task->deadline_ns) {
+        return lua_socket_failure(L, "timeout");
+    }
+    return lua_task_wait(task, task->waiting->fd, events);
+}
+
+/* --- connect --------------------------------------------------------------- */
+
+/* The socket is argument 1 of the waiting method. */
+static int
+connect_step(lua_State *L, struct lua_task *task, short revents)
+{
+    struct lua_socket *socket = task->waiting;
+    int error = 0;
+    socklen_t size = sizeof error;
+
+    if (revents == 0) {
+        int result = lua_socket_wait(L, task, POLLOUT);
+        if (result > 0) {
+            close_socket(socket);
+        }
+        return result;
+    }
+    getsockopt(socket->fd, SOL_SOCKET, SO_ERROR, &error, &size);
+    if (error != 0) {
+        close_socket(socket);
+        return lua_socket_failure(L, strerror(error));
+    }
+    lua_pushvalue(task->thread, 1);
+    if (L != task->thread) {
+        lua_xmove(task->thread, L, 1);
+    }
+    return 1;
+}
+
+/* Leaves the new socket, without a descriptor, as the only value on the stack. */
+static struct lua_socket *
+new_socket(lua_State *L, struct lua_task *task)
+{
+    lua_settop(L, 0);
+    struct lua_socket *socket = lua_newuserdata(L, sizeof *socket);
+    *socket = (struct lua_socket){.fd = -1};
+    lua_rawgeti(L, LUA_REGISTRYINDEX, task->host->socket_ref);
+    lua_setmetatable(L, -2);
+    socket->task = task;
+    socket->next = task->sockets;
+    task->sockets = socket;
+    return socket;
+}
+
+int
+lua_socket_connect(lua_State *L)
+{
+    struct lua_task *task = lua_request_check(L);
+    const char *host = luaL_checkstring(L, 2);
+    int port = luaL_checkint(L, 3);
+    lua_Integer timeout_ms = luaL_optinteger(L, 4, TIMEOUT_MS);
+    union lua_address address;
+
+    luaL_argcheck(L, port > 0 && port <= 65535, 3, "a port is from 1 to 65535");
+    luaL_argcheck(L, timeout_ms > 0 && timeout_ms <= TIMEOUT_MAX_MS, 4, "ms out of range");
+    luaL_argcheck(L, parse_address(&address, host, port), 2,
+                  "a numeric IPv4 or IPv6 address expected (looking up names would block)");
+    struct lua_socket *made = new_socket(L, task);
+    made->address = address;
+    made->timeout_ms = (uint32_t)timeout_ms;
+    made->fd = pool_take(task->host->pool, &address);
+    if (made->fd != -1) {
+        return 1;
+    }
+    made->fd = socket(address.any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (made->fd == -1 ||
+        (connect(made->fd, &address.any, address_length(&address)) == -1 && errno != EINPROGRESS)) {
+        int error = errno;
+        close_socket(made);
+        return lua_socket_failure(L, strerror(error));
+    }
+    int on = 1;
+    setsockopt(made->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    lua_socket_set_deadline(made);
+    return lua_task_step(L, task, connect_step);
+}
+
+/* --- the rest -------------------------------------------------------------- */
+
+/* socket:timeout(ms) for each connect, send and receive from now on. */
+static int
+set_timeout(lua_State *L)
+{
+    struct lua_socket *socket = lua_socket_check(L);
+    lua_Integer timeout_ms = luaL_checkinteger(L, 2);
+
+    luaL_argcheck(L, timeout_ms > 0 && timeout_ms <= TIMEOUT_MAX_MS, 2, "ms out of range");
+    socket->timeout_ms = (uint32_t)timeout_ms;
+    return 0;
+}
+
+/* socket:close(). Closing again is no error. */
+static int
+close_method(lua_State *L)
+{
+    if (to_socket(L)->task != NULL) {
+        close_socket(lua_socket_check(L));
+    }
+    return 0;
+}
+
+/* socket:keep(): for the next connect(). Only when nothing is left to be read. */
+static int
+keep(lua_State *L)
+{
+    struct lua_socket *socket = lua_socket_check(L);
+    struct lua_host *host = socket->task->host;
+
+    if (socket->ended || socket->input_length > 0) {
+        close_socket(socket);
+        return 0;
+    }
+    pool_put(host->pool, socket->fd, &socket->address);
+    socket->fd = -1;
+    close_socket(socket);
+    return 0;
+}
+
+static const luaL_Reg methods[] = {
+    {"send", lua_stream_send},
+    {"receive", lua_stream_receive},
+    {"timeout", set_timeout},
+    {"close", close_method},
+    {"keep", keep},
+};
+
+void
+lua_socket_open(lua_State *L, struct lua_host *host)
+{
+    host->pool = calloc(1, sizeof *host->pool);
+    if (host->pool == NULL) {
+        luaL_error(L, "not enough memory");
+    }
+    lua_newtable(L); /* the metatable */
+    lua_newtable(L); /* its methods */
+    for (size_t index = 0; index < sizeof methods / sizeof *methods; index++) {
+        lua_pushvalue(L, -2);
+        lua_pushcclosure(L, methods[index].func, 1);
+        lua_setfield(L, -2, methods[index].name);
+    }
+    lua_setfield(L, -2, "__index");
+    lua_pushcfunction(L, collect);
+    lua_setfield(L, -2, "__gc");
+    lua_pushliteral(L, "socket");
+    lua_setfield(L, -2, "__metatable");
+    host->socket_ref = luaL_ref(L, LUA_REGISTRYINDEX);
+}

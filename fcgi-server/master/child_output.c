@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+#include "master/child_output.h"
+#include "base/log.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Keeps <length> bytes of a line that has no end yet. */
+static void
+keep(struct output *output, const char *text, size_t length, pid_t pid, int decorate)
+{
+    if (length == 0)
+        return;
+    if (output->buffer == NULL)
+        output->buffer = malloc(OUTPUT_LINE_MAX);
+    if (output->buffer == NULL || output->used + length > OUTPUT_LINE_MAX) {
+        if (output->used > 0)
+            log_relay(pid, output->buffer, output->used, decorate);
+        output->used = 0;
+        if (output->buffer == NULL) {
+            log_relay(pid, text, length, decorate);
+            return;
+        }
+    }
+    memcpy(output->buffer + output->used, text, length);
+    output->used += length;
+}
+
+static void
+finish_line(struct output *output, pid_t pid, int decorate)
+{
+    log_relay(pid, output->buffer != NULL ? output->buffer : "", output->used, decorate);
+    output->used = 0;
+    free(output->buffer);
+    output->buffer = NULL;
+}
+
+static void
+cut(struct output *output, const char *text, size_t length, pid_t pid, int decorate)
+{
+    const char *end;
+    while (length > 0 && (end = memchr(text, '\n', length)) != NULL) {
+        size_t part = (size_t)(end - text);
+        if (output->used == 0) {
+            log_relay(pid, text, part, decorate);
+        } else {
+            keep(output, text, part, pid, decorate);
+            finish_line(output, pid, decorate);
+        }
+        text += part + 1;
+        length -= part + 1;
+    }
+    keep(output, text, length, pid, decorate);
+}
+
+int
+output_read(struct output *output, pid_t pid, int decorate)
+{
+    char text[16384];
+    ssize_t length;
+    do
+        length = read(output->fd, text, sizeof text);
+    while (length == -1 && errno == EINTR);
+    if (length == -1)
+        return errno == EAGAIN ? 0 : -1;
+    if (length == 0)
+        return -1;
+    cut(output, text, (size_t)length, pid, decorate);
+    return 1;
+}
+
+void
+output_close(struct output *output, pid_t pid, int decorate)
+{
+    if (output->fd == -1)
+        return;
+    /* A grandchild may hold the other end and go on printing: what is there now
+     * is at most what the pipe holds. */
+    for (int reads = 0; reads < 8 && output_read(output, pid, decorate) == 1; reads++)
+        continue;
+    if (output->used > 0)
+        finish_line(output, pid, decorate);
+    close(output->fd);
+    output->fd = -1;
+}

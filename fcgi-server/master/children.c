@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT */
+#include "master/children.h"
+#include "base/clock.h"
+#include "base/descriptors.h"
+#include "base/log.h"
+#include "base/process.h"
+#include "child/child.h"
+#include "config/config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define LAST_WARNING_MS 1000
+
+/* What entering a state sends, and where its deadline leads. */
+static const struct {
+    int signal;
+    enum life next;
+    const char *reason; /* why it was entered, when a deadline led here */
+} ladder[] = {
+    [LIFE_RETIRING] = {SIGQUIT, LIFE_STOPPING, NULL},
+    [LIFE_CLOSING] = {SIGTERM, LIFE_STOPPING, NULL},
+    [LIFE_STOPPING] = {SIGUSR2, LIFE_KILLED, "has not finished in time, told to stop"},
+    [LIFE_KILLED] = {SIGKILL, LIFE_NONE, "does not react, killed"},
+};
+
+int
+channels_open(struct channels *channels)
+{
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, channels->handover) ==
+        -1)
+        return -1;
+    return descriptors_pipe(channels->notice, 1);
+}
+
+static struct child *
+free_place(struct children *children)
+{
+    for (uint32_t i = 0; i < children->capacity; i++) {
+        if (children->table[i].life == LIFE_NONE)
+            return &children->table[i];
+    }
+    errno = EAGAIN;
+    return NULL;
+}
+
+static void
+watch_output(struct children *children, struct child *child)
+{
+    struct epoll_event event = {.events = EPOLLIN};
+    event.data.u64 = children->event_base + (uint64_t)(child - children->table);
+    if (child->output.fd != -1)
+        epoll_ctl(children->epoll_fd, EPOLL_CTL_ADD, child->output.fd, &event);
+}
+
+static int
+run_child(void *argument)
+{
+    return child_live(argument);
+}
+
+struct child *
+children_start(struct children *children)
+{
+    int output[2];
+    struct child *child = free_place(children);
+    struct board_slot *slot = child != NULL ? board_take(children->board) : NULL;
+    if (slot == NULL) {
+        errno = EAGAIN;
+        return NULL;
+    }
+    if (descriptors_pipe(output, 3) == -1) {
+        atomic_store(&slot->state, BOARD_FREE);
+        return NULL;
+    }
+    const struct channels *channels = &children->channels;
+    struct heritage heritage = {
+        .config = children->config,
+        .board = children->board,
+        .slot = slot,
+        .master = getpid(),
+        .listen_fd = children->listen_fd,
+        .handover_fd = {channels->handover[0], channels->handover[1]},
+        .notice_fd = channels->notice[1],
+        .output_fd = output[1],
+        .number = (uint32_t)(slot - children->board->slot),
+    };
+    atomic_store(&slot->generation, children->generation);
+    pid_t pid = process_start(run_child, &heritage);
+    int reason = errno;
+    close(output[1]);
+    if (pid == -1) {
+        close(output[0]);
+        atomic_store(&slot->state, BOARD_FREE);
+        errno = reason;
+        return NULL;
+    }
+    atomic_store(&slot->pid, pid);
+    *child = (struct child){
+        .pid = pid,
+        .life = LIFE_STARTING,
+        .generation = children->generation,
+        .slot = slot,
+        .output = {.fd = output[0]},
+        .started_ms = clock_ms(),
+    };
+    watch_output(children, child);
+    return child;
+}
+
+struct child *
+children_adopt(struct children *children, pid_t pid, uint32_t generation, int output_fd,
+               uint32_t slot, int64_t started_ms)
+{
+    struct child *child = free_place(children);
+    if (child == NULL)
+        return NULL;
+    *child = (struct child){
+        .pid = pid,
+        .life = LIFE_SERVING,
+        .generation = generation,
+        .slot = slot < children->board->head->slots ? &children->board->slot[slot] : NULL,
+        .output = {.fd = output_fd},
+        .started_ms = started_ms,
+    };
+    watch_output(children, child);
+    return child;
+}
+
+void
+children_order(struct children *children, struct child *child, enum life life)
+{
+    if (child->life == LIFE_NONE || child->life >= life)
+        return;
+    child->life = life;
+    kill(child->pid, ladder[life].signal);
+    int64_t wait_ms =
+        life >= LIFE_STOPPING ? LAST_WARNING_MS : (int64_t)children->config->stop_timeout_ms;
+    bool forever = life == LIFE_KILLED || (life == LIFE_CLOSING && children->no_deadline);
+    child->deadline_ms = forever ? 0 : clock_ms() + wait_ms;
+}
+
+uint32_t
+children_order_old(struct children *children, enum life life, uint32_t most)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < children->capacity && count < most; i++) {
+        struct child *child = &children->table[i];
+        if (child->life == LIFE_NONE || child->life >= life ||
+            child->generation == children->generation)
+            continue;
+        children_order(children, child, life);
+        count++;
+    }
+    return count;
+}
+
+uint32_t
+children_order_all(struct children *children, enum life life)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < children->capacity; i++) {
+        if (children->table[i].life == LIFE_NONE)
+            continue;
+        children_order(children, &children->table[i], life);
+        count++;
+    }
+    return count;
+}
+
+int64_t
+children_ladder(struct children *children, int64_t now_ms)
+{
+    int64_t next_ms = INT64_MAX;
+    for (uint32_t i = 0; i < children->capacity; i++) {
+        struct child *child = &children->table[i];
+        if (child->life == LIFE_NONE || child->deadline_ms == 0)
+            continue;
+        if (now_ms >= child->deadline_ms) {
+            enum life rung = ladder[child->life].next;
+            log_warn("child %d %s", (int)child->pid, ladder[rung].reason);
+            if (rung == LIFE_KILLED)
+                board_count(&children->board->head->killed);
+            children_order(children, child, rung);
+        }
+        if (child->deadline_ms != 0 && child->deadline_ms < next_ms)
+            next_ms = child->deadline_ms;
+    }
+    return next_ms;
+}
+
+struct child *
+children_find(struct children *children, pid_t pid)
+{
+    for (uint32_t i = 0; i < children->capacity; i++) {
+        if (children->table[i].life != LIFE_NONE && children->table[i].pid == pid)
+            return &children->table[i];
+    }
+    return NULL;
+}
+
+void
+children_bury(struct children *children, struct child *child)
+{
+    output_close(&child->output, child->pid, (int)children->config->decorate);
+    if (child->slot != NULL)
+        board_release(children->board, child->slot);
+    *child = (struct child){.output = {.fd = -1}};
+}
+
+void
+children_output(struct children *children, uint32_t index)
+{
+    struct child *child = &children->table[index];
+    if (child->life == LIFE_NONE || child->output.fd == -1)
+        return;
+    if (output_read(&child->output, child->pid, (int)children->config->decorate) == -1)
+        output_close(&child->output, child->pid, (int)children->config->decorate);
+}
+
+uint32_t
+children_count(const struct children *children)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < children->capacity; i++)
+        count += children->table[i].life != LIFE_NONE;
+    return count;
+}
+
+uint32_t
+children_old(const struct children *children)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < children->capacity; i++)
+        count += children->table[i].life != LIFE_NONE &&
+                 children->table[i].generation != children->generation;
+    return count;
+}
+
+bool
+children_current(const struct children *children, const struct child *child)
+{
+    return (child->life == LIFE_STARTING || child->life == LIFE_SERVING) &&
+           child->generation == children->generation;
+}

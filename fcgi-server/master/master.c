@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: MIT */
+#include "master/master.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/process.h"
+#include "base/process_title.h"
+#include "config/config.h"
+#include "master/children.h"
+#include "master/control.h"
+#include "master/master_signals.h"
+#include "master/master_state.h"
+#include "master/notify.h"
+#include "master/pm.h"
+#include "master/pool_size.h"
+#include "master/reload.h"
+#include "master/respawn.h"
+#include "master/standby.h"
+#include "master/succession.h"
+#include "status/status.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#define DEMAND_REST_MS 20 /* how often waiting work may wake the master */
+#define MEMORY_CHECKS  16 /* children whose memory is looked at in one second */
+
+/* Once all the first children of this configuration serve. */
+static void
+check_begun(struct master *master)
+{
+    struct pm_view view = sizing_view(master);
+    if (master->begun || view.starting > 0 || view.total < pm_initial(&master->limits))
+        return;
+    master->begun = true;
+    children_order_old(&master->children, LIFE_RETIRING, UINT32_MAX);
+    notify_ready_fd(master->ready_fd);
+    master->ready_fd = -1;
+    notify_systemd("READY=1\nSTATUS=%u children serve %s", view.total, master->listener->name);
+    log_notice("ready: %u children serve %s", view.total, master->listener->name);
+    reload_retry(master);
+}
+
+/* --- children's news ------------------------------------------------------------------------ */
+
+static void
+on_notice(struct master *master)
+{
+    struct child_notice notice;
+    while (read(master->children.channels.notice[0], &notice, sizeof notice) ==
+           (ssize_t)sizeof notice) {
+        struct child *child = children_find(&master->children, notice.pid);
+        if (child == NULL)
+            continue;
+        if (notice.kind == NOTICE_READY && child->life == LIFE_STARTING) {
+            child->life = LIFE_SERVING;
+            if (!master->begun && children_current(&master->children, child))
+                children_order_old(&master->children, LIFE_RETIRING, 1);
+        } else if (notice.kind == NOTICE_RETIRING) {
+            if (child->life < LIFE_RETIRING)
+                board_count(&master->board.head->recycled);
+            children_order(&master->children, child, LIFE_RETIRING);
+        }
+    }
+    check_begun(master);
+    sizing_adjust(master, false); /* one that retires may take long: its place is filled now */
+}
+
+/* --- every second ---------------------------------------------------------------------------- */
+
+static void
+check_memory(struct master *master)
+{
+    struct children *children = &master->children;
+    if (master->config->memory_limit == 0)
+        return;
+    for (uint32_t checks = 0; checks < MEMORY_CHECKS && checks < children->capacity; checks++) {
+        struct child *child = &children->table[master->memory_turn++ % children->capacity];
+        if (!children_current(children, child) || child->life != LIFE_SERVING)
+            continue;
+        long kib = process_private_kib(child->pid);
+        if (kib < 0 || (uint64_t)kib * 1024 <= master->config->memory_limit)
+            continue;
+        log_notice("child %d uses %ld KiB of private memory: it is replaced (memory_limit)",
+                   (int)child->pid, kib);
+        board_count(&master->board.head->recycled);
+        children_order(children, child, LIFE_RETIRING);
+    }
+}
+
+static void
+take_samples(struct master *master)
+{
+    struct board_head *head = master->board.head;
+    int64_t now_ms = clock_ms();
+    uint32_t active = 0;
+    for (uint32_t i = 0; i < master->children.capacity; i++) {
+        const struct child *child = &master->children.table[i];
+        if (!children_current(&master->children, child) || child->life != LIFE_SERVING)
+            continue;
+        active += atomic_load(&child->slot->in_flight) > 0;
+        respawn_proof(&master->respawn, now_ms, child->started_ms,
+                      atomic_load(&child->slot->requests) > 0);
+    }
+    int64_t queue = listener_queue(master->listener->fd);
+    if (queue > 0 && (uint64_t)queue > atomic_load(&head->max_listen_queue))
+        atomic_store(&head->max_listen_queue, (uint64_t)queue);
+    if (active > atomic_load(&head->max_active))
+        atomic_store(&head->max_active, active);
+}
+
+static void
+on_tick(struct master *master)
+{
+    take_samples(master);
+    check_memory(master);
+    sizing_adjust(master, true);
+    if (notify_watchdog_ms() > 0)
+        notify_systemd("WATCHDOG=1");
+}
+
+/* --- waiting work (dynamic, ondemand) -------------------------------------------------------- */
+
+static void
+watch_demand(struct master *master, int operation)
+{
+    const int fds[] = {master->listener->fd, master->children.channels.handover[0]};
+    for (size_t i = 0; master->limits.kind != PM_STATIC && i < 2; i++) {
+        struct epoll_event event = {.events = EPOLLIN | EPOLLONESHOT, .data.u64 = EVENT_DEMAND};
+        epoll_ctl(master->epoll_fd, operation, fds[i], &event);
+    }
+}
+
+static void
+on_demand(struct master *master)
+{
+    master->demand = true;
+    sizing_adjust(master, false);
+    master->demand = false;
+    master->rearm_ms = clock_ms() + DEMAND_REST_MS;
+}
+
+/* --- the loop -------------------------------------------------------------------------------- */
+
+static void
+dispatch(struct master *master, uint64_t event)
+{
+    switch (event & EVENT_KIND) {
+    case EVENT_SIGNAL:
+        master_on_signals(master);
+        break;
+    case EVENT_NOTICE:
+        on_notice(master);
+        break;
+    case EVENT_OUTPUT:
+        children_output(&master->children, (uint32_t)event);
+        break;
+    case EVENT_CHECK:
+        reload_output(master);
+        break;
+    case EVENT_CONTROL:
+        control_event(&master->control, (uint32_t)event);
+        break;
+    case EVENT_DEMAND:
+        on_demand(master);
+        break;
+    }
+}
+
+/* What is due by the clock; returns how long to sleep. */
+static int
+on_time(struct master *master)
+{
+    int64_t now_ms = clock_ms();
+    int64_t next_ms = children_ladder(&master->children, now_ms);
+    if (now_ms >= master->tick_ms) {
+        on_tick(master);
+        master->tick_ms = now_ms + PM_TICK_MS;
+    }
+    if (master->rearm_ms != 0 && now_ms >= master->rearm_ms) {
+        watch_demand(master, EPOLL_CTL_MOD);
+        master->rearm_ms = 0;
+    }
+    if (master->respawn.not_before_ms != 0 && now_ms >= master->respawn.not_before_ms) {
+        master->respawn.not_before_ms = 0;
+        sizing_adjust(master, false);
+    }
+    const int64_t dates[] = {master->tick_ms, master->rearm_ms, master->respawn.not_before_ms,
+                             control_deadline_ms(&master->control), reload_ladder(master, now_ms)};
+    for (size_t i = 0; i < sizeof dates / sizeof *dates; i++) {
+        if (dates[i] != 0 && dates[i] < next_ms)
+            next_ms = dates[i];
+    }
+    control_expire(&master->control, now_ms);
+    return next_ms <= now_ms ? 0 : (int)(next_ms - now_ms);
+}
+
+static void
+loop(struct master *master)
+{
+    struct epoll_event events[64];
+    while (master->stage == STAGE_RUNNING || children_count(&master->children) > 0) {
+        int count = epoll_wait(master->epoll_fd, events, 64, on_time(master));
+        for (int i = 0; i < count; i++)
+            dispatch(master, events[i].data.u64);
+    }
+}
+
+/* --- begin and end --------------------------------------------------------------------------- */
+
+static int
+watch(struct master *master, int fd, uint64_t data)
+{
+    struct epoll_event event = {.events = EPOLLIN, .data.u64 = data};
+    return epoll_ctl(master->epoll_fd, EPOLL_CTL_ADD, fd, &event);
+}
+
+static int
+open_descriptors(struct master *master, const struct succession *left)
+{
+    if (left != NULL)
+        master->children.channels = left->channels;
+    else if (channels_open(&master->children.channels) == -1)
+        return -1;
+    master->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    master->signal_fd = master_signals_open();
+    if (master->epoll_fd == -1 || master->signal_fd == -1)
+        return -1;
+    return watch(master, master->signal_fd, EVENT_SIGNAL) == -1 ||
+                   watch(master, master->children.channels.notice[0], EVENT_NOTICE) == -1
+               ? -1
+               : 0;
+}
+
+static int
+open_table(struct master *master, const struct succession *left)
+{
+    struct children *children = &master->children;
+    uint32_t capacity = 2 * (uint32_t)master->config->children + PLACES_EXTRA;
+    if (board_open(&master->board, capacity, left != NULL ? left->board_fd : -1) == -1)
+        return -1;
+    if (left != NULL && master->board.fd != left->board_fd)
+        close(left->board_fd);
+    capacity += left != NULL ? left->child_count : 0;
+    children->table = calloc(capacity, sizeof *children->table);
+    if (children->table == NULL)
+        return -1;
+    children->config = master->config;
+    children->board = &master->board;
+    children->listen_fd = master->listener->fd;
+    children->epoll_fd = master->epoll_fd;
+    children->event_base = EVENT_OUTPUT;
+    children->capacity = capacity;
+    return 0;
+}
+
+/* Another server may have written it since. */
+static void
+remove_pid_file(const char *path)
+{
+    int pid = 0;
+    FILE *file = path != NULL ? fopen(path, "re") : NULL;
+    if (file == NULL)
+        return;
+    bool ours = fscanf(file, "%d", &pid) == 1 && pid == (int)getpid();
+    fclose(file);
+    if (ours)
+        unlink(path);
+}
+
+/* Takes the children of the former image: they end as new ones get ready. */
+static void
+adopt_children(struct master *master, const struct succession *left)
+{
+    struct children *children = &master->children;
+    if (left == NULL)
+        return;
+    children->generation = left->generation + 1;
+    for (uint32_t i = 0; i < left->child_count; i++) {
+        const struct succession_child *child = &left->child[i];
+        uint32_t slot = master->board.fd == left->board_fd ? child->slot : UINT32_MAX;
+        struct child *adopted = children_adopt(children, child->pid, child->generation,
+                                               child->output_fd, slot, child->started_ms);
+        /* The time that one got to end goes on. */
+        if (adopted != NULL && child->life >= LIFE_RETIRING && child->life <= LIFE_KILLED) {
+            adopted->life = (enum life)child->life;
+            adopted->deadline_ms = child->deadline_ms;
+        }
+    }
+    if (left->pid_file[0] != '\0' &&
+        (master->config->pid_file == NULL || strcmp(left->pid_file, master->config->pid_file) != 0))
+        remove_pid_file(left->pid_file);
+    board_count(&master->board.head->reloads);
+}
+
+static void
+fill_head(struct master *master)
+{
+    struct board_head *head = master->board.head;
+    atomic_store(&head->master_pid, getpid());
+    atomic_store(&head->generation, master->children.generation);
+    atomic_store(&head->pm, master->config->pm);
+    atomic_store(&head->max_children, master->limits.max_children);
+    atomic_store(&head->backlog, master->listener->backlog);
+}
+
+static int
+write_pid_file(const char *path)
+{
+    char fresh[4096];
+    if (path == NULL)
+        return 0;
+    snprintf(fresh, sizeof fresh, "%s.new", path);
+    FILE *file = fopen(fresh, "we");
+    if (file == NULL)
+        return -1;
+    fprintf(file, "%d\n", (int)getpid());
+    if (fclose(file) != 0 || rename(fresh, path) == -1) {
+        unlink(fresh);
+        return -1;
+    }
+    return 0;
+}
+
+static int
+failed(const char *what)
+{
+    log_error("%s: %s", what, strerror(errno));
+    return 111;
+}
+
+int
+master_run(const struct config *config, struct listener *listener, struct succession *left,
+           char **argv)
+{
+    struct master master = {
+        .config = config,
+        .listener = listener,
+        .argv = argv,
+        .ready_fd = left == NULL ? config->ready_fd : -1,
+        .limits = {config->pm, (uint32_t)config->children, config->start_servers, config->min_spare,
+                   config->max_spare, config->spawn_rate, (int64_t)config->idle_timeout_ms},
+        .check = {.output = {.fd = -1}, .config_fd = -1},
+    };
+    if (open_descriptors(&master, left) == -1 || open_table(&master, left) == -1) {
+        int status = failed("cannot begin");
+        listener_close(listener);
+        return status;
+    }
+    adopt_children(&master, left);
+    fill_head(&master);
+    status_setup(config, &master.board, listener->fd);
+    char error[512];
+    if (control_open(&master.control, config, master.epoll_fd, EVENT_CONTROL, error,
+                     sizeof error) == -1)
+        log_error("%s; going on without", error);
+    if (write_pid_file(config->pid_file) == -1)
+        log_error("cannot write the pid file %s: %s", config->pid_file, strerror(errno));
+    watch_demand(&master, EPOLL_CTL_ADD);
+    title_set("master");
+    if (left != NULL)
+        standby_release(&left->standby);
+    sizing_adjust(&master, false);
+    check_begun(&master);
+    loop(&master);
+    reload_abandon(&master);
+    control_close(&master.control);
+    remove_pid_file(config->pid_file);
+    listener_close(listener);
+    log_notice("stopped");
+    return 0;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * succession.h - how a master turns into its successor. A reload (same binary) and
+ * an upgrade (new binary) are one thing: the process runs the program again, in
+ * place, under the same pid. Sockets, queues, the scoreboard and the children stay
+ * open across execve(2); a memfd says which is which.
+ */
+#ifndef SUCCESSION_H
+#define SUCCESSION_H
+
+#include "master/children.h"
+#include "master/listener.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct config;
+
+/* Exit status of a check that went well. Not 0: a program that takes our place must
+ * know what it was asked, and this form of the state; /bin/true does not. Another
+ * form gets another number. */
+#define SUCCESSION_FIT 73
+
+struct succession_child {
+    int32_t pid;
+    uint32_t generation;
+    int output_fd;
+    uint32_t slot; /* UINT32_MAX: none */
+    int64_t started_ms;
+    uint32_t life; /* what it was told (enum life) */
+    int64_t deadline_ms;
+};
+
+/* Who waits for the new program to begin; see standby.h. */
+struct standby {
+    pid_t pid;
+    int word_fd; /* the new program writes one byte into it */
+};
+
+struct succession {
+    struct listener listener; /* without its name */
+    char *listen;             /* as configured: to see whether it has changed */
+    char *pid_file;           /* to remove it if the new one is elsewhere; "" if none */
+    struct channels channels;
+    int board_fd;
+    uint32_t generation;
+    struct standby standby;
+    uint32_t child_count;
+    struct succession_child *child;
+};
+
+/* What a former image of this process left. NULL: this is a first start. Whatever
+ * was left is taken out of the environment. */
+struct succession *succession_read(void);
+
+/* Runs <path> with <argv> in place of this program, which goes on if that fails.
+ * <config_fd> is what the check has read (see config_file.h), or -1; <standby> may be
+ * NULL. Returns only with errno. */
+int succession_exec(const char *path, char **argv, const struct config *config,
+                    const struct listener *listener, const struct children *children, int config_fd,
+                    const struct standby *standby);
+
+/* Runs "<path> <argv> --test" with its output into <output_fd>. Returns the pid or
+ * -1 with errno. */
+pid_t succession_check(const char *path, char **argv, const struct config *config, int output_fd,
+                       int config_fd);
+
+/* In a check: whether the configured address is the one that the running server
+ * has open anyway. */
+bool succession_listens_already(const struct config *config);
+
+/* True in a process that succession_check() started. */
+bool succession_is_check(void);
+
+/* The path of this program, for an upgrade: where it was started from. */
+const char *succession_program(void);
+
+#endif

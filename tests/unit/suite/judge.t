@@ -1,0 +1,123 @@
+#!/usr/bin/env luajit
+-- SPDX-License-Identifier: MIT
+-- Verdicts: equals are called equal, winners need an interval and a gain, published errors are artefacts.
+package.path = (arg[0]:match("^(.*)/") or ".") .. "/../../lib/?.lua;" .. package.path
+local t = require("testing")
+package.path = t.root .. "/?.lua;" .. package.path
+local compare = require("bench.suite.report.compare")
+local documents = require("bench.suite.run.documents")
+local judge = require("bench.suite.analysis.judge")
+local synthetic = require("synthetic")
+
+local random = synthetic.generator(11)
+
+-- An arm with the given rates, one slot a round; failed: share of the requests that fail.
+local function arm(key, rates, fields)
+    local made = { key = key, label = key, variant = "documented", slots = {} }
+    for round, rate in ipairs(rates) do
+        local failed = math.floor(rate * (fields and fields.failed or 0))
+        made.slots[round] = {
+            round = round, ok_per_s = rate, elapsed_s = 1, foreign_cpus = fields and fields.foreign,
+            client = { requests = { started = rate + failed, ok = rate, failed = failed }, failures = { status = failed }, elapsed_s = 1,
+                status = { ["2xx"] = rate, ["5xx"] = failed }, verdict = "valid", client_cpu_s = 0.2,
+                    response_us = { mean = 1e7 / rate } },
+            resources = { groups = {}, server_cpu_us_per_request = 50 },
+        }
+    end
+    for name, value in pairs(fields or {}) do
+        made[name] = value
+    end
+    return made
+end
+
+local function noisy(rate, deviation, count)
+    local rates = {}
+    for i = 1, count do
+        rates[i] = math.floor(rate * math.exp(deviation * synthetic.normal(random)))
+    end
+    return rates
+end
+
+-- Twenty times the same stack twice: at least nineteen must show no difference.
+local equal = 0
+for _ = 1, 20 do
+    local a, b = arm("a", noisy(5000, 0.05, 5)), arm("b", noisy(5000, 0.05, 5))
+    for i, rate in ipairs(noisy(5000, 0.05, 5)) do
+        local twin = arm("a", { rate }).slots[1]
+        twin.round, twin.twin = i, true
+        a.slots[#a.slots + 1] = twin
+    end
+    local pair = judge.pair(a, b, judge.noise({ a, b }).floor)
+    equal = equal + (pair.winner and 0 or 1)
+end
+t.ok(equal >= 19, ("the same stack against itself: no difference shown in %d of 20"):format(equal))
+
+local fast, slow = arm("fast", noisy(7000, 0.03, 5)), arm("slow", noisy(5000, 0.03, 5))
+t.is(judge.pair(slow, fast, 0.05).winner, "b", "a lead of 40 % is shown")
+t.is(judge.pair(slow, fast, 0.60).winner, nil, "not when the noise is larger")
+t.is(judge.pair(slow, arm("one", { 9000 }), 0.05).winner, nil, "not from a single round")
+
+-- Claims.
+local function claim_of(published_fast, published_slow, rates_fast, rates_slow)
+    local arms = { a = arm("a", rates_fast, { published = published_fast }), b = arm("b", rates_slow, { published = published_slow }) }
+    for _, each in pairs(arms) do
+        each.summary = judge.summary(each.slots)
+    end
+    return judge.claim({ faster = "a", slower = "b" }, arms, 0.05)
+end
+local clean = { rate_per_s = 200, requests = 100, failed = 0, non_2xx = 0 }
+local errors = { rate_per_s = 400, requests = 3000, failed = 801, failed_kind = "length", non_2xx = 2199 }
+local high, low = noisy(7000, 0.02, 5), noisy(5000, 0.02, 5)
+t.is(claim_of(clean, clean, high, low).judgement, "reproduced", "the same winner: reproduced")
+t.is(claim_of(clean, clean, low, high).judgement, "reversed", "another winner: reversed")
+t.is(claim_of(clean, clean, low, low).judgement, "equal", "the same rates: no difference shown")
+local artefact = claim_of(errors, clean, low, high)
+t.is(artefact.judgement, "artefact", "error pages in the listing: an artefact whatever is measured")
+t.is(artefact.today, "reversed", "what real answers say stands beside it")
+t.like(artefact.evidence, "2199 of 3000", "the evidence is named")
+t.ok(not judge.published_errors({ rate_per_s = 1, requests = 100, failed = 40, failed_kind = "length", non_2xx = 0 }),
+    "failures of kind length alone are no errors")
+
+-- Summaries.
+local broken = judge.summary(arm("x", { 100, 100, 100 }, { failed = 0.5 }).slots)
+t.like(table.concat(broken.marks, " "), "33%.3 %% of the requests failed", "failures are marked")
+t.is(broken.answers_per_s, 150, "what a client that does not look would print")
+t.is(broken.requests.failed, 150, "failures are summed over the rounds")
+t.like(table.concat(judge.summary(arm("x", { 100, 101 }, { foreign = 1 }).slots).marks, " "), "other programs",
+    "a busy machine is marked")
+t.is(judge.summary({}), nil, "nothing measured, no summary")
+
+-- The bound of a page that blocks, and Little's law.
+local record = judge.comparison({ load = { connections = 40, wait_s = 0.4 }, arms = { arm("a", { 10, 10, 10 }, { children = 4 }) } }, 2)
+local predicted = record.arms[1].predicted
+t.is(predicted.children_per_s, 10, "four children that wait 0.4 s answer ten times a second")
+t.is(predicted.binding, "children", "and the children are the limit")
+
+-- Two runs.
+local all = documents.select(nil, t.root .. "/bench/documents")
+local before, same = synthetic.results(all, { seed = 1 }), synthetic.results(all, { seed = 2 })
+local result = compare.records(before, same, 0.05)
+t.ok(#result.rows > 50, "every arm of two runs is compared")
+t.is(result.regressions, 0, "two runs of the same: no regression")
+for _, document in ipairs(same.documents) do
+    for _, part in ipairs(document.parts) do
+        for _, each in ipairs(part.arms or {}) do
+            if part.name == "hello-c100" and each.key == "nginx-lua" then
+                for i, value in ipairs(each.summary.ok_per_s.values) do
+                    each.summary.ok_per_s.values[i] = value * 0.7
+                end
+            end
+        end
+    end
+end
+result = compare.records(before, same, 0.05)
+t.is(result.regressions, 1, "one stack 30 % slower: one regression")
+t.like(table.concat(compare.text(result), "\n"), "nginx%-lua .*slower", "it is named")
+
+-- Welch's interval against a worked example: logs of 1, 2, 3 and of 2, 3, 4 times e.
+local e = math.exp(1)
+local ratio = compare.independent_ratio({ e, e ^ 2, e ^ 3 }, { e ^ 2, e ^ 3, e ^ 4 })
+t.ok(math.abs(math.log(ratio.ratio) - 1) < 1e-9 and math.abs(math.log(ratio.low) - (1 - 2.776445 * math.sqrt(2 / 3))) < 1e-5,
+    "the interval of two independent samples")
+
+t.done()
