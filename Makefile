@@ -24,7 +24,12 @@ LINK      = -pie -Wl,-z,relro,-z,now
 LUA_CFLAGS  = $(shell pkg-config --cflags luajit)
 LUA_LIBS    = $(shell pkg-config --libs luajit)
 FCGI_LIBS   = -lfcgi
-LLHTTP      = /usr/share/llhttp
+
+# llhttp: a library where the release has one, else C sources of a package, compiled in.
+LLHTTP_LIBS   := $(shell pkg-config --libs libllhttp 2>/dev/null)
+LLHTTP_SOURCE  = /usr/share/llhttp
+LLHTTP_CFLAGS := $(if $(LLHTTP_LIBS),$(shell pkg-config --cflags libllhttp),-I/usr/share/include/llhttp)
+llhttp_obj    := $(if $(LLHTTP_LIBS),,$(addprefix $(BUILD)/obj/llhttp/,api.o http.o llhttp.o))
 
 Q = $(if $(V),,@)
 say = $(if $(V),,@printf '  %-6s %s\n' '$(1)' '$(2)';)
@@ -36,7 +41,7 @@ floor_src   := $(wildcard bench/floors/*.c)
 unit_src    := $(wildcard tests/unit/*/*_test.c)
 
 server_obj  := $(server_src:%.c=$(BUILD)/obj/%.o)
-client_obj  := $(client_src:%.c=$(BUILD)/obj/%.o) $(addprefix $(BUILD)/obj/llhttp/,api.o http.o llhttp.o)
+client_obj  := $(client_src:%.c=$(BUILD)/obj/%.o) $(llhttp_obj)
 handlers    := $(handler_src:handlers/%.c=$(BUILD)/handlers/%.so)
 floor_bin   := $(floor_src:bench/floors/%.c=$(BUILD)/%)
 unit_bin    := $(unit_src:%.c=$(BUILD)/%)
@@ -58,7 +63,7 @@ $(BUILD)/fcgi-server: $(server_obj) $(BUILD)/flags
 	$(call say,LD,$@)$(CC) $(LINK) $(LDFLAGS) -o $@ $(server_obj) $(LUA_LIBS) $(FCGI_LIBS) -ldl -lpthread
 
 $(BUILD)/load-client: $(client_obj) $(BUILD)/flags
-	$(call say,LD,$@)$(CC) $(LINK) $(LDFLAGS) -o $@ $(client_obj) -lm -lpthread
+	$(call say,LD,$@)$(CC) $(LINK) $(LDFLAGS) -o $@ $(client_obj) $(LLHTTP_LIBS) -lm -lpthread
 
 $(BUILD)/handlers/%.so: handlers/%.c fcgi-server/fcgi-handler.h $(BUILD)/flags
 	@mkdir -p $(@D)
@@ -76,12 +81,11 @@ $(BUILD)/obj/fcgi-server/%.o: fcgi-server/%.c $(BUILD)/flags
 
 $(BUILD)/obj/bench/%.o: bench/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(call say,CC,$@)$(CC) $(CPPFLAGS) $(BASE) $(CFLAGS) -Ibench/load-client -I/usr/share/include/llhttp -c -o $@ $<
+	$(call say,CC,$@)$(CC) $(CPPFLAGS) $(BASE) $(CFLAGS) -Ibench/load-client $(LLHTTP_CFLAGS) -c -o $@ $<
 
-# llhttp comes as C sources in a Debian package: compiled in, nothing vendored.
-$(BUILD)/obj/llhttp/%.o: $(LLHTTP)/%.c $(BUILD)/flags
+$(BUILD)/obj/llhttp/%.o: $(LLHTTP_SOURCE)/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(call say,CC,$@)$(CC) -std=c11 $(HARDENING) $(CFLAGS) -w -I/usr/share/include/llhttp -c -o $@ $<
+	$(call say,CC,$@)$(CC) -std=c11 $(HARDENING) $(CFLAGS) -w $(LLHTTP_CFLAGS) -c -o $@ $<
 
 # Rebuilds everything when the flags change.
 $(BUILD)/flags: FORCE
@@ -95,13 +99,13 @@ FORCE:
 # --- tests --------------------------------------------------------------------
 
 # A unit test names in a comment, within its first 9 lines, the files it is linked with:
-#     /* links: fcgi-server/request/record.c fcgi-server/request/query.c */
+#     /* links: fcgi-server/request/record.c fcgi-server/request/query.c llhttp */
 unit_links = $(shell sed -n '1,9s:^/\* links\: *\(.*\) \*/$$:\1:p' $(1))
 define unit_rule
-$(BUILD)/$(1:.c=): $(1) $(patsubst %.c,$(BUILD)/obj/%.o,$(call unit_links,$(1))) $(BUILD)/flags
+$(BUILD)/$(1:.c=): $(1) $(patsubst llhttp,$(llhttp_obj),$(patsubst %.c,$(BUILD)/obj/%.o,$(call unit_links,$(1)))) $(BUILD)/flags
 	@mkdir -p $$(@D)
-	$$(call say,TEST,$$@)$$(CC) $$(CPPFLAGS) $$(filter-out -MMD -MP,$$(BASE)) $$(CFLAGS) $$(LUA_CFLAGS) -Ifcgi-server -Ibench/load-client -I/usr/share/include/llhttp \
-		$$(LINK) $$(LDFLAGS) -o $$@ $$(filter %.c %.o,$$^) -lcmocka $$(LUA_LIBS) $$(FCGI_LIBS) -lm -ldl -lpthread
+	$$(call say,TEST,$$@)$$(CC) $$(CPPFLAGS) $$(filter-out -MMD -MP,$$(BASE)) $$(CFLAGS) $$(LUA_CFLAGS) -Ifcgi-server -Ibench/load-client $$(LLHTTP_CFLAGS) \
+		$$(LINK) $$(LDFLAGS) -o $$@ $$(filter %.c %.o,$$^) -lcmocka $$(LUA_LIBS) $$(FCGI_LIBS) $$(LLHTTP_LIBS) -lm -ldl -lpthread
 endef
 $(foreach source,$(unit_src),$(eval $(call unit_rule,$(source))))
 

@@ -38,11 +38,11 @@ coverage: ## lines that the tests execute, by file
 fuzz_src := $(wildcard tests/fuzz/*.c)
 fuzz_bin := $(fuzz_src:tests/fuzz/%.c=build/fuzz/%)
 FUZZ_FLAGS = -std=c11 -D_GNU_SOURCE -O1 -g -fno-omit-frame-pointer -fsanitize=fuzzer,address,undefined \
-	-fno-sanitize-recover=undefined -Ifcgi-server -Ibench/load-client -I/usr/share/include/llhttp -Wall -Wextra -Wno-unused-parameter # llhttp has a hundred
+	-fno-sanitize-recover=undefined -Ifcgi-server -Ibench/load-client $(LLHTTP_CFLAGS) -Wall -Wextra -Wno-unused-parameter # llhttp has a hundred
 define fuzz_rule
-build/fuzz/$(basename $(notdir $(1))): $(1) $(call unit_links,$(1))
+build/fuzz/$(basename $(notdir $(1))): $(1) $(patsubst llhttp,$(if $(LLHTTP_LIBS),,$(llhttp_obj:$(BUILD)/obj/llhttp/%.o=$(LLHTTP_SOURCE)/%.c)),$(call unit_links,$(1)))
 	@mkdir -p $$(@D)
-	$$(call say,FUZZ,$$@)clang $$(FUZZ_FLAGS) $$(LUA_CFLAGS) -o $$@ $$^ $$(LUA_LIBS) -lm -ldl -lpthread
+	$$(call say,FUZZ,$$@)clang $$(FUZZ_FLAGS) $$(LUA_CFLAGS) -o $$@ $$^ $$(LUA_LIBS) $$(LLHTTP_LIBS) -lm -ldl -lpthread
 endef
 $(foreach source,$(fuzz_src),$(eval $(call fuzz_rule,$(source))))
 

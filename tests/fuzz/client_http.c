@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* links: bench/load-client/protocol/http.c bench/load-client/protocol/chunk.c */
 /* links: bench/load-client/load/digest.c bench/load-client/protocol/bytes.c */
-/* links: /usr/share/llhttp/api.c /usr/share/llhttp/http.c /usr/share/llhttp/llhttp.c */
+/* links: llhttp */
 /* An HTTP answer cut anywhere is the same answer as in one piece. The first byte of the
  * input chooses the cuts, and whether the request was HEAD. */
 #include "protocol/http.h"
