@@ -19,7 +19,6 @@ static enum fh_result
 handle(void *state, struct fh_request *request)
 {
     const char *text = state;
-
     fh_header(request, "Content-Type", "text/plain");
     fh_write(request, text, strlen(text));
     return FH_OK;

@@ -15,13 +15,12 @@ static void
 write_escaped(struct fh_request *request, const char *text, size_t length)
 {
     size_t start = 0;
-
-    for (size_t index = 0; index < length; index++) {
-        const char *escape = escapes[(unsigned char)text[index]];
+    for (size_t i = 0; i < length; i++) {
+        const char *escape = escapes[(unsigned char)text[i]];
         if (escape != NULL) {
-            fh_write(request, text + start, index - start);
+            fh_write(request, text + start, i - start);
             fh_write(request, escape, strlen(escape));
-            start = index + 1;
+            start = i + 1;
         }
     }
     fh_write(request, text + start, length - start);

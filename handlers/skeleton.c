@@ -41,9 +41,8 @@ static enum fh_result
 handle(void *state, struct fh_request *request)
 {
     const char *ms = fh_query(request, "ms", NULL);
-    if (ms == NULL) {
+    if (ms == NULL)
         return answer(state, request);
-    }
     unsigned long timeout_ms = strtoul(ms, NULL, 10);
     return fh_wait(request, -1, 0, timeout_ms < 60000 ? (uint32_t)timeout_ms : 60000);
 }

@@ -16,15 +16,12 @@ static long
 whole_number(const char *text, size_t length, long max)
 {
     long value = 0;
-
-    for (size_t index = 0; index < length; index++) {
-        if (text[index] < '0' || text[index] > '9') {
+    for (size_t i = 0; i < length; i++) {
+        if (text[i] < '0' || text[i] > '9')
             return -1;
-        }
-        value = value * 10 + (text[index] - '0');
-        if (value > max) {
+        value = value * 10 + (text[i] - '0');
+        if (value > max)
             return -1;
-        }
     }
     return length > 0 ? value : -1;
 }
@@ -34,7 +31,6 @@ static void
 sleep_ms(long ms)
 {
     struct timespec until;
-
     clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_sec += ms / 1000;
     until.tv_nsec += ms % 1000 * 1000000;

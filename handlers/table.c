@@ -17,15 +17,12 @@ static int
 whole_number(const char *text, size_t length, int max)
 {
     int value = 0;
-
-    for (size_t index = 0; index < length; index++) {
-        if (text[index] < '0' || text[index] > '9') {
+    for (size_t i = 0; i < length; i++) {
+        if (text[i] < '0' || text[i] > '9')
             return -1;
-        }
-        value = value * 10 + (text[index] - '0');
-        if (value > max) {
+        value = value * 10 + (text[i] - '0');
+        if (value > max)
             return -1;
-        }
     }
     return length > 0 ? value : -1;
 }
@@ -43,12 +40,10 @@ put(char *to, const char *text, size_t length)
 static char *
 put_number(char *to, int number)
 {
-    if (number >= 100) {
+    if (number >= 100)
         *to++ = (char)('0' + number / 100);
-    }
-    if (number >= 10) {
+    if (number >= 10)
         *to++ = (char)('0' + number / 10 % 10);
-    }
     *to++ = (char)('0' + number % 10);
     return to;
 }
@@ -58,7 +53,6 @@ put_row(char *to, int row)
 {
     char head[CELL_SIZE];
     size_t head_length = (size_t)(PUT(put_number(PUT(head, "<td>"), row), " ") - head);
-
     to = PUT(to, "<tr>");
     for (int column = 0; column < row; column++) {
         to = put(to, head, head_length);
@@ -85,11 +79,9 @@ handle(void *state, struct fh_request *request)
     }
     fh_header(request, "Content-Type", "text/html; charset=utf-8");
     fh_print(request, "<table>");
-    for (int row = 0; row < rows; row++) {
-        if (fh_write(request, line, (size_t)(put_row(line, row) - line)) == -1) {
+    for (int row = 0; row < rows; row++)
+        if (fh_write(request, line, (size_t)(put_row(line, row) - line)) == -1)
             return FH_OK; /* nobody reads the rest */
-        }
-    }
     fh_print(request, "</table>");
     return FH_OK;
 }

@@ -46,7 +46,6 @@ listen_at(const char *address)
     struct sockaddr_in inet = {.sin_family = AF_INET,
                                .sin_port = htons(is_local ? 0 : (uint16_t)number(address)),
                                .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-
     if (is_local) {
         strncpy(local.sun_path, address + 5, sizeof local.sun_path - 1);
         unlink(local.sun_path);
@@ -55,9 +54,8 @@ listen_at(const char *address)
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int));
     if (bind(fd, is_local ? (void *)&local : (void *)&inet,
              is_local ? sizeof local : sizeof inet) == -1 ||
-        listen(fd, 4096) == -1) {
+        listen(fd, 4096) == -1)
         err(111, "floor-responder: %s", address);
-    }
     return fd;
 }
 
@@ -68,15 +66,13 @@ serve(int listen_fd, int ready_fd)
     struct epoll_event events[64];
     int epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     struct epoll_event event = {.events = EPOLLIN | EPOLLEXCLUSIVE, .data.fd = listen_fd};
-
     epoll_ctl(epoll_fd, EPOLL_CTL_ADD, listen_fd, &event);
-    if (write(ready_fd, "", 1) != 1) {
+    if (write(ready_fd, "", 1) != 1)
         _exit(111);
-    }
     for (;;) {
         int count = epoll_wait(epoll_fd, events, 64, -1);
-        for (int index = 0; index < count; index++) {
-            int fd = events[index].data.fd;
+        for (int i = 0; i < count; i++) {
+            int fd = events[i].data.fd;
             if (fd == listen_fd) {
                 fd = accept4(listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
                 event = (struct epoll_event){.events = EPOLLIN, .data.fd = fd};
@@ -85,9 +81,8 @@ serve(int listen_fd, int ready_fd)
             }
             ssize_t length = read(fd, input, sizeof input);
             if (length <= 0 || write(fd, ANSWER, sizeof ANSWER - 1) != sizeof ANSWER - 1 ||
-                !(input[10] & 1)) { /* FCGI_KEEP_CONN */
+                !(input[10] & 1)) /* FCGI_KEEP_CONN */
                 close(fd);
-            }
         }
     }
 }
@@ -95,17 +90,15 @@ serve(int listen_fd, int ready_fd)
 int
 main(int argc, char **argv)
 {
-    if (argc < 2) {
+    if (argc < 2)
         errx(100, "usage: floor-responder unix:/PATH|PORT [CHILDREN]");
-    }
     unsigned children = argc > 2 ? number(argv[2]) : 1;
     int listen_fd = listen_at(argv[1]);
     signal(SIGPIPE, SIG_IGN);
     int ready[2];
     char byte;
-    if (pipe(ready) == -1) {
+    if (pipe(ready) == -1)
         err(111, "floor-responder: pipe");
-    }
     for (unsigned child = 0; child < children; child++) {
         if (fork() == 0) {
             prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -114,8 +107,7 @@ main(int argc, char **argv)
     }
     for (unsigned child = 0; child < children && read(ready[0], &byte, 1) == 1; child++) {
     }
-    if (write(STDOUT_FILENO, "ready\n", 6) == 6) {
+    if (write(STDOUT_FILENO, "ready\n", 6) == 6)
         pause(); /* the children go when this goes */
-    }
     return 0;
 }

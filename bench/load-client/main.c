@@ -123,10 +123,9 @@ merge(struct options *o, char **files, size_t count, struct result *result)
         return complain(message);
     o->url = NULL;
     o->connections = o->threads = 0;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         if (merge_file(result, o, &verdict, files[i], message, sizeof(message)) == -1)
             return complain(message);
-    }
     const struct report report = {o, result, &verdict, NULL, o->url, &slo, NULL};
     int status = publish(&report);
     free((char *)o->url);

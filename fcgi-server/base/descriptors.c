@@ -25,10 +25,9 @@ descriptors_null(int fd)
 int
 descriptors_secure(void)
 {
-    for (int fd = 0; fd <= 2; fd++) {
+    for (int fd = 0; fd <= 2; fd++)
         if (fcntl(fd, F_GETFD) == -1 && descriptors_null(fd) == -1)
             return -1;
-    }
     return 0;
 }
 
@@ -70,9 +69,8 @@ descriptors_pipe(int ends[2], int nonblock)
 {
     if (pipe2(ends, O_CLOEXEC) == -1)
         return -1;
-    for (int end = 0; end < 2; end++) {
+    for (int end = 0; end < 2; end++)
         if (nonblock & 1 << end)
             fcntl(ends[end], F_SETFL, fcntl(ends[end], F_GETFL) | O_NONBLOCK);
-    }
     return 0;
 }

@@ -14,9 +14,8 @@ climbs(const char *name)
 {
     for (const char *part = name; part != NULL; part = strchr(part, '/')) {
         part += *part == '/';
-        if (strncmp(part, "..", 2) == 0 && (part[2] == '/' || part[2] == '\0')) {
+        if (strncmp(part, "..", 2) == 0 && (part[2] == '/' || part[2] == '\0'))
             return true;
-        }
     }
     return false;
 }
@@ -29,12 +28,10 @@ locate_in(const char *folder, const char *name, char *path, size_t path_size, ch
     char joined[PATH_MAX];
     char real_folder[PATH_MAX];
     char real_file[PATH_MAX];
-
     int length = snprintf(joined, sizeof joined, "%s/%s", folder, name);
     if (length < 0 || (size_t)length >= sizeof joined || realpath(folder, real_folder) == NULL ||
-        realpath(joined, real_file) == NULL) {
+        realpath(joined, real_file) == NULL)
         return 0;
-    }
     size_t folder_length = strcmp(real_folder, "/") == 0 ? 0 : strlen(real_folder);
     if (strncmp(real_file, real_folder, folder_length) != 0 || real_file[folder_length] != '/') {
         snprintf(error, error_size, "%s: leads out of %s, to %s; copy the file instead", joined,
@@ -54,7 +51,6 @@ locate_absolute(const char *name, char *path, size_t path_size, char *error, siz
 {
     char folder[PATH_MAX];
     const char *slash = strrchr(name, '/');
-
     snprintf(folder, sizeof folder, "%.*s", slash == name ? 1 : (int)(slash - name), name);
     return locate_in(folder, slash + 1, path, path_size, error, error_size);
 }
@@ -64,18 +60,15 @@ locate_file(const char *name, const char *const *folders, char *path, size_t pat
             size_t error_size)
 {
     int found = 0;
-
     errno = 0;
     if (climbs(name)) {
         snprintf(error, error_size, "%s: \"..\" is not allowed in the name of a handler", name);
         return -1;
     }
-    if (name[0] == '/') {
+    if (name[0] == '/')
         found = locate_absolute(name, path, path_size, error, error_size);
-    }
-    for (size_t index = 0; name[0] != '/' && folders[index] != NULL && found == 0; index++) {
-        found = locate_in(folders[index], name, path, path_size, error, error_size);
-    }
+    for (size_t i = 0; name[0] != '/' && folders[i] != NULL && found == 0; i++)
+        found = locate_in(folders[i], name, path, path_size, error, error_size);
     if (found == 0) {
         snprintf(error, error_size, "%s: %s", name,
                  name[0] == '/' && errno == EACCES

@@ -168,10 +168,9 @@ log_line(enum log_level level, const char *format, ...)
         length = sizeof text - 4;
         memcpy(text + 2 + length - 3, "...", 3);
     }
-    for (size_t i = 2; i < length + 2; i++) {
+    for (size_t i = 2; i < length + 2; i++)
         if ((unsigned char)text[i] < 0x20 && text[i] != '\t')
             text[i] = '?';
-    }
     if (log_state.child) {
         text[0] = CHILD_MARK;
         text[1] = (char)('0' + level);

@@ -66,11 +66,10 @@ process_private_kib(pid_t pid)
     FILE *file = fopen(path, "re");
     if (file == NULL)
         return -1;
-    while (fgets(line, sizeof line, file) != NULL) {
+    while (fgets(line, sizeof line, file) != NULL)
         if (sscanf(line, "Private_Clean: %ld", &value) == 1 ||
             sscanf(line, "Private_Dirty: %ld", &value) == 1)
             total += value;
-    }
     fclose(file);
     return total;
 }

@@ -18,10 +18,9 @@ static struct {
 static char *
 extend(char *end, char **list)
 {
-    for (; *list != NULL; list++) {
+    for (; *list != NULL; list++)
         if (end == NULL || *list == end)
             end = *list + strlen(*list) + 1;
-    }
     return end;
 }
 

@@ -28,10 +28,9 @@ static void
 set_defaults(void)
 {
     struct sigaction action;
-    for (int number = 1; number < NSIG; number++) {
+    for (int number = 1; number < NSIG; number++)
         if (sigaction(number, NULL, &action) == 0 && action.sa_handler == SIG_IGN)
             signal(number, SIG_DFL);
-    }
 }
 
 void

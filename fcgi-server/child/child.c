@@ -249,10 +249,9 @@ static int
 choose_engine(void)
 {
     static const struct engine *const engines[] = {&engine_event, &engine_libfcgi};
-    for (size_t i = 0; i < sizeof engines / sizeof *engines; i++) {
+    for (size_t i = 0; i < sizeof engines / sizeof *engines; i++)
         if (strcmp(engines[i]->name, self.heritage->config->engine) == 0)
             self.engine = engines[i];
-    }
     return self.engine != NULL ? 0 : -1;
 }
 
@@ -300,10 +299,9 @@ child_live(const struct heritage *heritage)
     atomic_store_explicit(&heritage->slot->pid, getpid(), memory_order_relaxed);
     if (heritage->master != 0)
         log_become_child();
-    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
         if (steps[i]() == -1)
             return 1;
-    }
     return serve();
 }
 

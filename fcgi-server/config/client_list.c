@@ -97,9 +97,8 @@ config_allows(const struct config *config, const struct sockaddr *address)
         memcpy(mapped, &((const struct sockaddr_in6 *)address)->sin6_addr, 16);
     else
         return true; /* a unix socket has its file mode */
-    for (uint32_t i = 0; i < config->allowed_count; i++) {
+    for (uint32_t i = 0; i < config->allowed_count; i++)
         if (matches(&config->allowed[i], mapped))
             return true;
-    }
     return false;
 }

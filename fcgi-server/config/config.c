@@ -141,10 +141,9 @@ option_of_code(int code)
 {
     if (code >= LONG_ONLY)
         return &config_options[code - LONG_ONLY];
-    for (size_t i = 0; i < config_option_count; i++) {
+    for (size_t i = 0; i < config_option_count; i++)
         if (config_options[i].letter == code)
             return &config_options[i];
-    }
     return NULL;
 }
 

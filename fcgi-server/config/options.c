@@ -138,20 +138,18 @@ const size_t config_option_count = sizeof config_options / sizeof *config_option
 static bool
 name_equals(const char *option, const char *text)
 {
-    for (; *option != '\0' && *text != '\0'; option++, text++) {
+    for (; *option != '\0' && *text != '\0'; option++, text++)
         if (*option != *text && !(*option == '-' && *text == '_'))
             return false;
-    }
     return *option == *text;
 }
 
 const struct config_option *
 option_find(const char *name)
 {
-    for (size_t i = 0; i < config_option_count; i++) {
+    for (size_t i = 0; i < config_option_count; i++)
         if (name_equals(config_options[i].name, name))
             return &config_options[i];
-    }
     return NULL;
 }
 
@@ -301,11 +299,10 @@ static void
 print_number(char *text, size_t size, const struct config_option *option, int64_t value)
 {
     const struct unit *best = &plain_units[0];
-    for (const struct unit *unit = units_of(option->type); unit->name != NULL; unit++) {
+    for (const struct unit *unit = units_of(option->type); unit->name != NULL; unit++)
         if (value % unit->factor == 0 && unit->factor >= best->factor && value > 0 &&
             unit->name[0] != '\0')
             best = unit;
-    }
     if (option->type == CONFIG_MODE)
         snprintf(text, size, "\"%04llo\"", (unsigned long long)value);
     else if (best->name[0] != '\0')

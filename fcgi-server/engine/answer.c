@@ -22,14 +22,12 @@ static void
 join(struct answer *answer)
 {
     char *to = answer->head + answer->part[0].iov_len;
-
     if (answer->count < 2 || answer->part[0].iov_base != answer->head ||
-        answer->left > sizeof answer->head || answer->left > JOINED_MAX) {
+        answer->left > sizeof answer->head || answer->left > JOINED_MAX)
         return;
-    }
-    for (int index = 1; index < answer->count; index++) {
-        memcpy(to, answer->part[index].iov_base, answer->part[index].iov_len);
-        to += answer->part[index].iov_len;
+    for (int i = 1; i < answer->count; i++) {
+        memcpy(to, answer->part[i].iov_base, answer->part[i].iov_len);
+        to += answer->part[i].iov_len;
     }
     answer->part[0].iov_len = answer->left;
     answer->count = 1;
@@ -47,7 +45,6 @@ answer_build(struct answer *answer, struct request *request, bool last)
     char *body = request->out;
     size_t body_left = request_sends_body(request) ? request->out_length : 0;
     int records = 0;
-
     answer->count = 0;
     answer->left = 0;
     if (!request->head_sent) {
@@ -85,11 +82,9 @@ static void
 advance(struct answer *answer, size_t length)
 {
     int done = 0;
-
     answer->left -= length;
-    while (done < answer->count && length >= answer->part[done].iov_len) {
+    while (done < answer->count && length >= answer->part[done].iov_len)
         length -= answer->part[done++].iov_len;
-    }
     answer->count -= done;
     memmove(answer->part, answer->part + done, (size_t)answer->count * sizeof *answer->part);
     if (answer->count > 0) {
@@ -103,7 +98,6 @@ send_parts(const struct answer *answer, int fd)
 {
     struct msghdr message = {.msg_iov = (struct iovec *)answer->part,
                              .msg_iovlen = (size_t)answer->count};
-
     if (answer->count == 1) {
         return send(fd, answer->part[0].iov_base, answer->part[0].iov_len,
                     MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -116,16 +110,14 @@ answer_send(struct answer *answer, int fd)
 {
     while (answer->left > 0) {
         ssize_t sent = send_parts(answer, fd);
-        if (sent == (ssize_t)answer->left) {
+        if (sent == (ssize_t)answer->left)
             return 0;
-        }
-        if (sent >= 0) {
+        if (sent >= 0)
             advance(answer, (size_t)sent);
-        } else if (errno == EAGAIN) {
+        else if (errno == EAGAIN)
             return 1;
-        } else if (errno != EINTR) {
+        else if (errno != EINTR)
             return -1;
-        }
     }
     return 0;
 }
@@ -133,9 +125,9 @@ answer_send(struct answer *answer, int fd)
 void
 answer_rest(const struct answer *answer, char *to)
 {
-    for (int index = 0; index < answer->count; index++) {
-        memcpy(to, answer->part[index].iov_base, answer->part[index].iov_len);
-        to += answer->part[index].iov_len;
+    for (int i = 0; i < answer->count; i++) {
+        memcpy(to, answer->part[i].iov_base, answer->part[i].iov_len);
+        to += answer->part[i].iov_len;
     }
 }
 
@@ -144,10 +136,8 @@ answer_briefly(const struct request *request, int fd, int status)
 {
     static struct answer answer;
     struct request refusal = {0};
-
-    if (request->head_sent) {
+    if (request->head_sent)
         return;
-    }
     request_init(&refusal, NULL, NULL);
     refusal.id = request->id;
     request_refuse(&refusal, status);

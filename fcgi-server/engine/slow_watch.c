@@ -39,13 +39,11 @@ static void
 sleep_until_entered(struct watch *watch, int64_t since_ns, int64_t until_ns)
 {
     struct timespec until = {.tv_sec = until_ns / 1000000000, .tv_nsec = until_ns % 1000000000};
-
     atomic_store(&watch->asleep, 1);
     int64_t now_in_ns = atomic_load(&watch->busy_since_ns);
     /* A handler that was entered before the store has not seen it. */
-    if (now_in_ns != since_ns && now_in_ns != 0 && atomic_exchange(&watch->asleep, 0) == 1) {
+    if (now_in_ns != since_ns && now_in_ns != 0 && atomic_exchange(&watch->asleep, 0) == 1)
         return;
-    }
     while (sem_clockwait(&watch->wake, CLOCK_MONOTONIC, &until) == -1 && errno == EINTR) {
     }
     /* Timed out: unless a handler has just posted, nobody will. */
@@ -63,10 +61,8 @@ delay_of(const struct watch *watch)
     char text[80];
     ssize_t length = pread(watch->delay_fd, text, sizeof text - 1, 0);
     char *space;
-
-    if (length <= 0) {
+    if (length <= 0)
         return 0;
-    }
     text[length] = '\0';
     space = strchr(text, ' '); /* "time running, time waiting, slices" */
     return space == NULL ? 0 : strtoll(space, NULL, 10);
@@ -81,7 +77,6 @@ is_slow(struct watch *watch, struct sight *sight, int64_t since_ns, int64_t now_
     int64_t delay_ns = delay_of(watch);
     bool seen = sight->since_ns == since_ns;
     bool slow = seen && now_ns - sight->seen_ns - (delay_ns - sight->delay_ns) > WATCH_SLOW_NS / 2;
-
     if (!seen || !slow) {
         sight->since_ns = since_ns;
         sight->again_ns = 0;
@@ -96,20 +91,15 @@ static int64_t
 look(struct watch *watch, struct sight *sight, int64_t since_ns, int64_t now_ns)
 {
     bool known = sight->since_ns == since_ns && sight->again_ns != 0;
-
-    if (now_ns - since_ns < WATCH_SLOW_NS) {
+    if (now_ns - since_ns < WATCH_SLOW_NS)
         return since_ns + (now_ns < sight->alert_until_ns ? ALERT_LOOK_NS : QUIET_LOOK_NS);
-    }
-    if (!known && !is_slow(watch, sight, since_ns, now_ns)) {
+    if (!known && !is_slow(watch, sight, since_ns, now_ns))
         return now_ns + ALERT_LOOK_NS;
-    }
     sight->alert_until_ns = now_ns + ALERT_NS;
-    if (pthread_mutex_trylock(&watch->lock) != 0) {
+    if (pthread_mutex_trylock(&watch->lock) != 0)
         return now_ns + ALERT_LOOK_NS; /* it is just returning */
-    }
-    if (atomic_load(&watch->busy_since_ns) == since_ns) {
+    if (atomic_load(&watch->busy_since_ns) == since_ns)
         sight->again_ns = watch->on_slow(watch->owner, now_ns);
-    }
     pthread_mutex_unlock(&watch->lock);
     return sight->again_ns;
 }
@@ -120,7 +110,6 @@ run(void *argument)
     struct watch *watch = argument;
     struct sight sight = {0};
     int quiet = 0;
-
     for (;;) {
         int64_t since_ns = atomic_load(&watch->busy_since_ns);
         int64_t now_ns = service_now_ns();
@@ -164,7 +153,6 @@ start(struct watch *watch)
     pthread_t thread;
     sigset_t all;
     sigset_t before;
-
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, STACK_SIZE);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
@@ -183,13 +171,11 @@ start(struct watch *watch)
 void
 watch_enter(struct watch *watch, int64_t now_ns, bool needed)
 {
-    if (needed && !watch->started) {
+    if (needed && !watch->started)
         start(watch);
-    }
     atomic_store(&watch->busy_since_ns, now_ns);
-    if (needed && atomic_load(&watch->asleep) == 1 && atomic_exchange(&watch->asleep, 0) == 1) {
+    if (needed && atomic_load(&watch->asleep) == 1 && atomic_exchange(&watch->asleep, 0) == 1)
         sem_post(&watch->wake);
-    }
     pthread_mutex_unlock(&watch->lock);
 }
 

@@ -28,7 +28,6 @@ int64_t
 service_now_ns(void)
 {
     struct timespec now;
-
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
@@ -48,13 +47,10 @@ uint64_t
 service_quota(const struct config *config)
 {
     uint64_t jitter = 0;
-
-    if (config->max_requests == 0) {
+    if (config->max_requests == 0)
         return UINT64_MAX;
-    }
-    if (getrandom(&jitter, sizeof jitter, GRND_NONBLOCK) != sizeof jitter) {
+    if (getrandom(&jitter, sizeof jitter, GRND_NONBLOCK) != sizeof jitter)
         jitter = (uint64_t)getpid();
-    }
     return config->max_requests + jitter % (config->max_requests / 10 + 1);
 }
 
@@ -65,12 +61,10 @@ service_accept(struct engine_context *context, short *hang_events)
     socklen_t length = sizeof address;
     int fd = accept4(context->listen_fd, (struct sockaddr *)&address, &length,
                      SOCK_NONBLOCK | SOCK_CLOEXEC);
-
     if (fd == -1) {
         /* A client that gave up while it waited is no reason to stop (accept(2)). */
-        if (errno == ECONNABORTED || errno == EINTR) {
+        if (errno == ECONNABORTED || errno == EINTR)
             errno = EAGAIN;
-        }
         return -1;
     }
     *hang_events = address.ss_family == AF_UNIX ? 0 : POLLRDHUP;
@@ -92,10 +86,8 @@ void
 service_tell_full(int64_t now_ns)
 {
     static int64_t next_ns;
-
-    if (now_ns < next_ns) {
+    if (now_ns < next_ns)
         return;
-    }
     next_ns = now_ns + TELL_FULL_NS;
     log_error("accept: %s; raise rlimit_files or lower connections_max", strerror(errno));
 }
@@ -129,10 +121,8 @@ service_overdue(const struct config *config, const struct request *request)
         config->queue_deadline_ms == 0 ? NULL : request_param(request, "REQUEST_START", NULL);
     struct timespec now;
     char *end;
-
-    if (text == NULL) {
+    if (text == NULL)
         return 0;
-    }
     double start_s = strtod(text, &end);
     clock_gettime(CLOCK_REALTIME, &now);
     double waited_ms = ((double)now.tv_sec - start_s) * 1e3 + (double)now.tv_nsec / 1e6;
@@ -145,10 +135,8 @@ service_begin(struct engine_context *context, struct request *request, int64_t n
 {
     size_t uri_length = 0;
     const char *uri = request_param(request, "REQUEST_URI", &uri_length);
-
-    if (uri == NULL) {
+    if (uri == NULL)
         uri = request_path(request, &uri_length);
-    }
     request->start_ns = now_ns;
     board_request_begin(context->slot, now_ns, request_param(request, "REQUEST_METHOD", NULL), uri,
                         uri_length, request->entry == NULL ? NULL : request->entry->file,
@@ -182,7 +170,6 @@ tell_slow(struct engine_context *context, struct request *request, int64_t elaps
     size_t length;
     const char *path = request_path(request, &length);
     char what[300];
-
     board_count(&context->slot->slow);
     snprintf(what, sizeof what, "%s %.*s", method == NULL ? "-" : method,
              length > 256 ? 256 : (int)length, path);
@@ -196,11 +183,9 @@ service_end(struct engine_context *context, struct request *request, int64_t now
     const struct config *config = context->config;
     int status = request->status == 0 ? 200 : request->status;
     int64_t elapsed_ns = now_ns - request->start_ns;
-
     board_request_end(context->slot, now_ns, request->start_ns, status);
-    if (config->slow_ms > 0 && elapsed_ns >= (int64_t)config->slow_ms * 1000000) {
+    if (config->slow_ms > 0 && elapsed_ns >= (int64_t)config->slow_ms * 1000000)
         tell_slow(context, request, elapsed_ns);
-    }
     if (access_log_wanted()) {
         access_log_write(&(struct access_entry){
             .status = status,

@@ -26,14 +26,12 @@ on_interrupt(int number)
 {
     (void)number;
     const struct request *request = running;
-    if (request == NULL) {
+    if (request == NULL)
         return;
-    }
-    if (request->timed_out) {
+    if (request->timed_out)
         lua_host_interrupt();
-    } else if (request->told_slow) {
+    else if (request->told_slow)
         lua_host_log_slow((uint32_t)((service_now_ns() - request->start_ns) / 1000000));
-    }
 }
 
 /* Without SA_RESTART, so that a C handler that blocks in a system call returns
@@ -43,7 +41,6 @@ time_limit_prepare(void)
 {
     struct sigaction action = {.sa_handler = on_interrupt};
     sigset_t set;
-
     sigemptyset(&action.sa_mask);
     sigaction(INTERRUPT, &action, NULL);
     sigemptyset(&set);
@@ -70,7 +67,6 @@ time_limit_keep(const struct config *config, const struct watch *watch, int64_t 
     int64_t slow_at_ns = request->start_ns + (int64_t)config->slow_ms * 1000000;
     int64_t limit_at_ns = request->start_ns + (int64_t)config->request_timeout_ms * 1000000;
     int64_t next_ns = INT64_MAX;
-
     if (config->slow_ms > 0 && !request->told_slow) {
         if (now_ns >= slow_at_ns) {
             request->told_slow = true;
@@ -79,12 +75,10 @@ time_limit_keep(const struct config *config, const struct watch *watch, int64_t 
             next_ns = slow_at_ns;
         }
     }
-    if (config->request_timeout_ms == 0) {
+    if (config->request_timeout_ms == 0)
         return next_ns;
-    }
-    if (now_ns < limit_at_ns) {
+    if (now_ns < limit_at_ns)
         return next_ns < limit_at_ns ? next_ns : limit_at_ns;
-    }
     if (!request->timed_out) {
         request->timed_out = true;
         request->stopped_ns = now_ns;

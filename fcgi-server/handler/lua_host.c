@@ -24,17 +24,15 @@ static void *
 allocate(void *data, void *block, size_t old_size, size_t new_size)
 {
     struct lua_host *host = data;
-
     if (new_size > old_size && host->used + (new_size - old_size) > host->options.memory_max) {
         host->exhausted = true;
         return NULL;
     }
     void *result = host->allocate(host->allocate_data, block, old_size, new_size);
-    if (result != NULL || new_size == 0) {
+    if (result != NULL || new_size == 0)
         host->used += new_size - old_size;
-    } else {
+    else
         host->exhausted = true;
-    }
     return result;
 }
 
@@ -54,10 +52,8 @@ static void
 raise_stack_limit(void)
 {
     struct rlimit limit;
-
-    if (getrlimit(RLIMIT_STACK, &limit) == -1 || limit.rlim_cur >= STACK_WANTED) {
+    if (getrlimit(RLIMIT_STACK, &limit) == -1 || limit.rlim_cur >= STACK_WANTED)
         return;
-    }
     limit.rlim_cur = limit.rlim_max < STACK_WANTED ? limit.rlim_max : STACK_WANTED;
     setrlimit(RLIMIT_STACK, &limit);
 }
@@ -66,7 +62,6 @@ static int
 open_all(lua_State *L)
 {
     struct lua_host *host = lua_touserdata(L, 1);
-
     lua_sandbox_open(L, host);
     lua_request_open(L, host);
     lua_socket_open(L, host);
@@ -88,9 +83,8 @@ lua_host_new(const struct lua_options *options, char *error, size_t error_size)
     raise_stack_limit();
     host->main = L;
     host->options = *options;
-    if (host->options.memory_max == 0) {
+    if (host->options.memory_max == 0)
         host->options.memory_max = MEMORY_DEFAULT;
-    }
     host->used = (size_t)lua_gc(L, LUA_GCCOUNT, 0) * 1024;
     host->allocate = lua_getallocf(L, &host->allocate_data);
     lua_setallocf(L, allocate, host);
@@ -101,9 +95,8 @@ lua_host_new(const struct lua_options *options, char *error, size_t error_size)
         lua_host_free(host);
         return NULL;
     }
-    if (options->no_jit) {
+    if (options->no_jit)
         luaJIT_setmode(L, 0, LUAJIT_MODE_ENGINE | LUAJIT_MODE_OFF);
-    }
     lua_task_open(L);
     return host;
 }
@@ -111,9 +104,8 @@ lua_host_new(const struct lua_options *options, char *error, size_t error_size)
 void
 lua_host_free(struct lua_host *host)
 {
-    if (host == NULL) {
+    if (host == NULL)
         return;
-    }
     lua_host_here = NULL;
     lua_task_close(host);
     lua_socket_close_pool(host);
@@ -154,9 +146,8 @@ take_function(lua_State *L, const char *key)
         lua_pop(L, 1);
         return LUA_NOREF;
     }
-    if (!lua_isfunction(L, -1)) {
+    if (!lua_isfunction(L, -1))
         return luaL_error(L, "the %s it returns is not a function", key);
-    }
     return luaL_ref(L, LUA_REGISTRYINDEX);
 }
 
@@ -174,9 +165,8 @@ take_functions(lua_State *L, struct lua_script *script, const char *argument)
     }
     script->handle_ref = take_function(L, "handle");
     script->fini_ref = take_function(L, "fini");
-    if (script->handle_ref == LUA_NOREF) {
+    if (script->handle_ref == LUA_NOREF)
         luaL_error(L, "the table it returns has no function handle");
-    }
     lua_getfield(L, -1, "init");
     if (!lua_isnil(L, -1)) {
         lua_pushstring(L, argument);
@@ -188,7 +178,6 @@ static int
 first_line(lua_State *L, int function_ref)
 {
     lua_Debug function;
-
     lua_rawgeti(L, LUA_REGISTRYINDEX, function_ref);
     lua_getinfo(L, ">S", &function);
     return function.linedefined;
@@ -201,7 +190,6 @@ load(lua_State *L)
     struct lua_script *script = lua_touserdata(L, 1);
     const char *argument = script->host->argument;
     char *slash = (char *)script->name - 1;
-
     push_chunk(L, script);
     *slash = '\0';
     lua_pushstring(L, script->file);
@@ -228,7 +216,6 @@ explain(const struct lua_script *script, lua_State *L, char *error, size_t error
     const char *message =
         lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "an error value that is no text";
     const char *rest = lua_task_split(message, &line, &name_length);
-
     if (line > 0) {
         snprintf(error, error_size, "%.*s%.*s:%d: %s", (int)(script->name - script->file),
                  script->file, name_length, message, line, rest);
@@ -242,7 +229,6 @@ static int
 call_fini(lua_State *L)
 {
     struct lua_script *script = lua_touserdata(L, 1);
-
     lua_rawgeti(L, LUA_REGISTRYINDEX, script->fini_ref);
     lua_call(L, 0, 0);
     return 0;
@@ -254,7 +240,6 @@ fini(void *state)
     struct lua_script *script = state;
     lua_State *L = script->host->main;
     char reason[512];
-
     if (script->fini_ref != LUA_NOREF && lua_cpcall(L, call_fini, script) != 0) {
         explain(script, L, reason, sizeof reason);
         log_error("%s", reason);
@@ -307,10 +292,8 @@ static void
 raise_time_limit(lua_State *L)
 {
     lua_Debug frame = {.currentline = 0};
-
-    for (int level = 0; frame.currentline <= 0 && lua_getstack(L, level, &frame); level++) {
+    for (int level = 0; frame.currentline <= 0 && lua_getstack(L, level, &frame); level++)
         lua_getinfo(L, "Sl", &frame);
-    }
     lua_pushfstring(L, "%s:%d: time limit exceeded", frame.short_src, frame.currentline);
     lua_error(L);
 }
@@ -320,21 +303,17 @@ static void
 hook(lua_State *L, lua_Debug *event)
 {
     struct lua_host *host = lua_host_here;
-
     (void)event;
-    if (host == NULL || host->running == NULL) {
+    if (host == NULL || host->running == NULL)
         return;
-    }
     if (host->slow_ms > 0) {
         lua_task_log_slow(host->running, L, host->slow_ms);
         host->slow_ms = 0;
-        if (!host->interrupted) {
+        if (!host->interrupted)
             lua_sethook(L, NULL, 0, 0);
-        }
     }
-    if (host->interrupted) { /* again and again: pcall() in the script does not help */
+    if (host->interrupted) /* again and again: pcall() in the script does not help */
         raise_time_limit(L);
-    }
 }
 
 static void

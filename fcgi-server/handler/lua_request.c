@@ -21,29 +21,24 @@ struct lua_task *
 lua_request_check(lua_State *L)
 {
     struct lua_handle *handle = lua_touserdata(L, 1);
-
     if (handle == NULL || !lua_getmetatable(L, 1) ||
-        !lua_rawequal(L, -1, lua_upvalueindex(UP_METATABLE))) {
+        !lua_rawequal(L, -1, lua_upvalueindex(UP_METATABLE)))
         luaL_argerror(L, 1, "request expected (call as request:method())");
-    }
     lua_pop(L, 1);
-    if (handle->serial != handle->task->serial) {
+    if (handle->serial != handle->task->serial)
         luaL_error(L, "this request has ended");
-    }
-    if (handle->task != lua_host_here->running) {
+    if (handle->task != lua_host_here->running)
         luaL_error(L, "this request is another one's");
-    }
     return handle->task;
 }
 
 static int
 push_value(lua_State *L, const char *value, size_t length)
 {
-    if (value != NULL) {
+    if (value != NULL)
         lua_pushlstring(L, value, length);
-    } else {
+    else
         lua_pushnil(L);
-    }
     return 1;
 }
 
@@ -53,7 +48,6 @@ param(lua_State *L)
     struct lua_task *task = lua_request_check(L);
     size_t length = 0;
     const char *value = fh_param(task->request, luaL_checkstring(L, 2), &length);
-
     return push_value(L, value, length);
 }
 
@@ -63,7 +57,6 @@ query(lua_State *L)
     struct lua_task *task = lua_request_check(L);
     size_t length = 0;
     const char *value = fh_query(task->request, luaL_checkstring(L, 2), &length);
-
     return push_value(L, value, length);
 }
 
@@ -82,19 +75,16 @@ read_body(lua_State *L)
         char *room = luaL_prepbuffer(&buffer);
         ptrdiff_t got =
             fh_read(task->request, room, wanted < LUAL_BUFFERSIZE ? wanted : LUAL_BUFFERSIZE);
-        if (got < 0) {
+        if (got < 0)
             return luaL_error(L, "the request body was cut off");
-        }
-        if (got == 0) {
+        if (got == 0)
             break;
-        }
         luaL_addsize(&buffer, (size_t)got);
         taken += (size_t)got;
     }
     luaL_pushresult(&buffer);
-    if (taken == 0) {
+    if (taken == 0)
         lua_pushnil(L);
-    }
     return 1;
 }
 
@@ -103,11 +93,9 @@ status(lua_State *L)
 {
     struct lua_task *task = lua_request_check(L);
     int code = luaL_checkint(L, 2);
-
     luaL_argcheck(L, code >= 200 && code <= 599, 2, "a status is from 200 to 599");
-    if (fh_status(task->request, code) == -1) {
+    if (fh_status(task->request, code) == -1)
         return luaL_error(L, "status: the head of the answer has left already");
-    }
     task->answered = true;
     return 0;
 }
@@ -120,7 +108,6 @@ header(lua_State *L)
     size_t value_length = 0;
     const char *name = luaL_checklstring(L, 2, &name_length);
     const char *value = luaL_checklstring(L, 3, &value_length);
-
     if (strlen(name) != name_length || strlen(value) != value_length ||
         fh_header(task->request, name, value) == -1) {
         return luaL_error(L, "header: refused: no header name, or CR, LF or NUL in it, "
@@ -135,14 +122,12 @@ static int
 write_all(lua_State *L, struct lua_task *task)
 {
     int count = lua_gettop(L);
-
     task->answered = true;
-    for (int index = 2; index <= count; index++) {
+    for (int i = 2; i <= count; i++) {
         size_t length = 0;
-        const char *text = luaL_checklstring(L, index, &length);
-        if (fh_write(task->request, text, length) == -1) {
+        const char *text = luaL_checklstring(L, i, &length);
+        if (fh_write(task->request, text, length) == -1)
             return 0;
-        }
     }
     lua_pushboolean(L, 1);
     return 1;
@@ -213,7 +198,6 @@ sleep_ms(lua_State *L)
 {
     struct lua_task *task = lua_request_check(L);
     lua_Number ms = luaL_checknumber(L, 2);
-
     luaL_argcheck(L, ms >= 0 && ms <= SLEEP_MAX, 2, "ms out of range");
     task->deadline_ns = lua_task_now_ns() + (int64_t)(ms * 1e6);
     return lua_task_step(L, task, sleep_step);
@@ -230,13 +214,13 @@ lua_request_open(lua_State *L, struct lua_host *host)
 {
     lua_newtable(L); /* the metatable */
     lua_newtable(L); /* its methods */
-    for (size_t index = 0; index < sizeof methods / sizeof *methods; index++) {
+    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
         lua_pushvalue(L, -2);
         lua_getglobal(L, "string");
         lua_getfield(L, -1, "format");
         lua_remove(L, -2);
-        lua_pushcclosure(L, methods[index].func, 2);
-        lua_setfield(L, -2, methods[index].name);
+        lua_pushcclosure(L, methods[i].func, 2);
+        lua_setfield(L, -2, methods[i].name);
     }
     lua_setfield(L, -2, "__index");
     lua_pushliteral(L, "request");

@@ -51,12 +51,11 @@ print(lua_State *L)
 
     lua_getglobal(L, "tostring");
     luaL_buffinit(L, &buffer);
-    for (int index = 1; index <= count; index++) {
-        if (index > 1) {
+    for (int i = 1; i <= count; i++) {
+        if (i > 1)
             luaL_addchar(&buffer, ' ');
-        }
         lua_pushvalue(L, count + 1);
-        lua_pushvalue(L, index);
+        lua_pushvalue(L, i);
         lua_call(L, 1, 1);
         luaL_addvalue(&buffer);
     }
@@ -72,7 +71,6 @@ load_text(lua_State *L)
 {
     size_t length = 0;
     const char *text = luaL_checklstring(L, 1, &length);
-
     if (luaL_loadbufferx(L, text, length, luaL_optstring(L, 2, text), "t") != 0) {
         lua_pushnil(L);
         lua_insert(L, -2);
@@ -98,11 +96,10 @@ raw_set(lua_State *L)
     luaL_checktype(L, 1, LUA_TTABLE);
     luaL_checkany(L, 3);
     lua_settop(L, 3);
-    if (lua_rawequal(L, 1, lua_upvalueindex(1))) {
+    if (lua_rawequal(L, 1, lua_upvalueindex(1)))
         lua_settable(L, 1);
-    } else {
+    else
         lua_rawset(L, 1);
-    }
     lua_settop(L, 1);
     return 1;
 }
@@ -127,19 +124,16 @@ check_name(lua_State *L, const char *name)
 {
     if (name[0] == '\0' || name[0] == '.' || strstr(name, "..") != NULL ||
         strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.") !=
-            strlen(name)) {
+            strlen(name))
         luaL_error(L, "require: \"%s\" is no module name", name);
-    }
 }
 
 static bool
 is_built_in(const char *name)
 {
-    for (size_t index = 0; index < sizeof built_in / sizeof *built_in; index++) {
-        if (strcmp(built_in[index], name) == 0) {
+    for (size_t i = 0; i < sizeof built_in / sizeof *built_in; i++)
+        if (strcmp(built_in[i], name) == 0)
             return true;
-        }
-    }
     return false;
 }
 
@@ -151,18 +145,14 @@ require_own(lua_State *L, const char *name, const char *folder)
     char relative[256];
     char file[PATH_MAX];
     char error[512];
-
     int length = snprintf(relative, sizeof relative, "%s.lua", name);
-    if (length < 0 || (size_t)length >= sizeof relative) {
+    if (length < 0 || (size_t)length >= sizeof relative)
         luaL_error(L, "require: \"%s\" is too long", name);
-    }
-    for (char *dot = relative; dot < relative + length - 4; dot++) {
+    for (char *dot = relative; dot < relative + length - 4; dot++)
         *dot = *dot == '.' ? '/' : *dot;
-    }
     if (locate_file(relative, folders, file, sizeof file, error, sizeof error) == -1) {
-        if (strstr(error, "no such file") == NULL) {
+        if (strstr(error, "no such file") == NULL)
             luaL_error(L, "require: %s", error);
-        }
         return false;
     }
     lua_sandbox_compile(L, file, relative);
@@ -180,18 +170,15 @@ require_module(lua_State *L)
 {
     const char *name = luaL_checkstring(L, 1);
     const char *folder = lua_tostring(L, lua_upvalueindex(2));
-
     lua_settop(L, 1);
     lua_pushvalue(L, 1);
     lua_rawget(L, lua_upvalueindex(3));
-    if (!lua_isnil(L, -1)) {
+    if (!lua_isnil(L, -1))
         return 1;
-    }
     check_name(L, name);
     if (is_built_in(name) || !require_own(L, name, folder)) {
-        if (!is_built_in(name) && lua_isnil(L, lua_upvalueindex(4))) {
+        if (!is_built_in(name) && lua_isnil(L, lua_upvalueindex(4)))
             return luaL_error(L, "require: there is no \"%s\" in %s", name, folder);
-        }
         lua_getglobal(L, "require");
         lua_pushvalue(L, 1);
         lua_call(L, 1, 1);
@@ -201,9 +188,8 @@ require_module(lua_State *L)
             copy_all(L);
         }
     }
-    if (lua_isnil(L, -1)) {
+    if (lua_isnil(L, -1))
         lua_pushboolean(L, 1);
-    }
     lua_pushvalue(L, 1);
     lua_pushvalue(L, -2);
     lua_rawset(L, lua_upvalueindex(3));
@@ -218,7 +204,6 @@ read_file(const char *file, size_t *length)
 {
     FILE *stream = fopen(file, "re");
     char *text = stream == NULL ? NULL : malloc(SCRIPT_MAX);
-
     if (text != NULL) {
         *length = fread(text, 1, SCRIPT_MAX, stream);
         if (ferror(stream) || *length == SCRIPT_MAX) {
@@ -227,9 +212,8 @@ read_file(const char *file, size_t *length)
             text = NULL;
         }
     }
-    if (stream != NULL) {
+    if (stream != NULL)
         fclose(stream);
-    }
     return text;
 }
 
@@ -238,7 +222,6 @@ lua_sandbox_compile(lua_State *L, const char *file, const char *name)
 {
     char chunk_name[PATH_MAX];
     size_t length = 0;
-
     snprintf(chunk_name, sizeof chunk_name, "@%s", name);
     char *text = read_file(file, &length);
     if (text == NULL) {
@@ -247,9 +230,8 @@ lua_sandbox_compile(lua_State *L, const char *file, const char *name)
     }
     int status = luaL_loadbufferx(L, text, length, chunk_name, "t");
     free(text);
-    if (status != 0) {
+    if (status != 0)
         lua_error(L);
-    }
 }
 
 /* Copies the functions <names> (" a b ") of the table on top into the table
@@ -258,7 +240,6 @@ static void
 copy_names(lua_State *L, const char *names)
 {
     char pattern[64];
-
     lua_pushnil(L);
     while (lua_next(L, -2) != 0) {
         if (lua_type(L, -2) == LUA_TSTRING) {
@@ -290,7 +271,6 @@ static void
 hide_buffer_pointers(lua_State *L)
 {
     static const char *const methods[] = {"reserve", "commit", "ref"};
-
     lua_getglobal(L, "require");
     lua_pushliteral(L, "string.buffer");
     lua_call(L, 1, 1);
@@ -298,9 +278,9 @@ hide_buffer_pointers(lua_State *L)
     lua_call(L, 0, 1);
     lua_getmetatable(L, -1);
     lua_getfield(L, -1, "__index");
-    for (size_t index = 0; index < sizeof methods / sizeof *methods; index++) {
+    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
         lua_pushnil(L);
-        lua_setfield(L, -2, methods[index]);
+        lua_setfield(L, -2, methods[i]);
     }
     lua_pop(L, 4);
 }
@@ -310,11 +290,11 @@ hide_buffer_pointers(lua_State *L)
 static void
 copy_libraries(lua_State *L)
 {
-    for (size_t index = 1; index < sizeof allowed / sizeof *allowed; index++) {
+    for (size_t i = 1; i < sizeof allowed / sizeof *allowed; i++) {
         lua_newtable(L);
-        lua_getfield(L, -2, allowed[index].lib_name);
+        lua_getfield(L, -2, allowed[i].lib_name);
         copy_all(L);
-        lua_setfield(L, -2, allowed[index].lib_name);
+        lua_setfield(L, -2, allowed[i].lib_name);
     }
 }
 
@@ -331,20 +311,16 @@ lua_sandbox_open(lua_State *L, struct lua_host *host)
         lua_getglobal(L, "_G");
         copy_all(L);
     }
-    for (size_t index = 0; !host->options.allow_os && index < sizeof allowed / sizeof *allowed;
-         index++) {
-        bool whole = allowed[index].names[0] == '\0';
-        bool globals = index == 0;
-        if (!whole && !globals) {
+    for (size_t i = 0; !host->options.allow_os && i < sizeof allowed / sizeof *allowed; i++) {
+        bool whole = allowed[i].names[0] == '\0';
+        bool globals = i == 0;
+        if (!whole && !globals)
             lua_newtable(L);
-        }
-        lua_getglobal(L, allowed[index].lib_name);
-        if (!whole) {
-            copy_names(L, allowed[index].names);
-        }
-        if (!globals) {
-            lua_setfield(L, -2, allowed[index].lib_name);
-        }
+        lua_getglobal(L, allowed[i].lib_name);
+        if (!whole)
+            copy_names(L, allowed[i].names);
+        if (!globals)
+            lua_setfield(L, -2, allowed[i].lib_name);
     }
     lua_pushcfunction(L, print);
     lua_setfield(L, -2, "print");
@@ -366,9 +342,8 @@ lua_sandbox_push_globals(lua_State *L, struct lua_host *host, const char *folder
     lua_newtable(L);
     lua_rawgeti(L, LUA_REGISTRYINDEX, host->base_ref);
     copy_all(L);
-    if (!host->options.allow_os) {
+    if (!host->options.allow_os)
         copy_libraries(L);
-    }
     lua_pushvalue(L, -1);
     lua_setfield(L, -2, "_G");
     set_closure(L, "rawset", raw_set);
@@ -379,11 +354,10 @@ lua_sandbox_push_globals(lua_State *L, struct lua_host *host, const char *folder
     lua_pushvalue(L, -1);
     lua_pushstring(L, folder);
     lua_newtable(L);
-    if (host->options.allow_os) {
+    if (host->options.allow_os)
         lua_getglobal(L, "require");
-    } else {
+    else
         lua_pushnil(L);
-    }
     lua_pushcclosure(L, require_module, 4);
     lua_setfield(L, -2, "require");
 }

@@ -39,9 +39,8 @@ static bool
 parse_address(union lua_address *address, const char *host, int port)
 {
     memset(address, 0, sizeof *address);
-    if (strcmp(host, "localhost") == 0) {
+    if (strcmp(host, "localhost") == 0)
         host = "127.0.0.1";
-    }
     if (inet_pton(AF_INET, host, &address->v4.sin_addr) == 1) {
         address->v4.sin_family = AF_INET;
         address->v4.sin_port = htons((uint16_t)port);
@@ -71,17 +70,14 @@ still_open(int fd)
 static int
 pool_take(struct lua_socket_pool *pool, const union lua_address *address)
 {
-    for (unsigned index = pool->count; index > 0; index--) {
-        if (memcmp(&pool->kept[index - 1].address, address, sizeof *address) != 0) {
+    for (unsigned i = pool->count; i > 0; i--) {
+        if (memcmp(&pool->kept[i - 1].address, address, sizeof *address) != 0)
             continue;
-        }
-        int fd = pool->kept[index - 1].fd;
+        int fd = pool->kept[i - 1].fd;
         pool->count--;
-        memmove(&pool->kept[index - 1], &pool->kept[index],
-                (pool->count - (index - 1)) * sizeof pool->kept[0]);
-        if (still_open(fd)) {
+        memmove(&pool->kept[i - 1], &pool->kept[i], (pool->count - (i - 1)) * sizeof pool->kept[0]);
+        if (still_open(fd))
             return fd;
-        }
         close(fd);
     }
     return -1;
@@ -104,9 +100,8 @@ pool_put(struct lua_socket_pool *pool, int fd, const union lua_address *address)
 void
 lua_socket_close_pool(struct lua_host *host)
 {
-    for (unsigned index = 0; host->pool != NULL && index < host->pool->count; index++) {
-        close(host->pool->kept[index].fd);
-    }
+    for (unsigned i = 0; host->pool != NULL && i < host->pool->count; i++)
+        close(host->pool->kept[i].fd);
     free(host->pool);
     host->pool = NULL;
 }
@@ -118,10 +113,8 @@ static void
 detach(struct lua_socket *socket)
 {
     struct lua_socket **link = &socket->task->sockets;
-
-    while (*link != socket) {
+    while (*link != socket)
         link = &(*link)->next;
-    }
     *link = socket->next;
     free(socket->input);
     socket->input = NULL;
@@ -133,9 +126,8 @@ close_socket(struct lua_socket *socket)
 {
     if (socket->task != NULL) {
         detach(socket);
-        if (socket->fd != -1) {
+        if (socket->fd != -1)
             close(socket->fd);
-        }
         socket->fd = -1;
     }
 }
@@ -143,9 +135,8 @@ close_socket(struct lua_socket *socket)
 void
 lua_socket_close_all(struct lua_task *task)
 {
-    while (task->sockets != NULL) {
+    while (task->sockets != NULL)
         close_socket(task->sockets);
-    }
 }
 
 static int
@@ -160,9 +151,8 @@ static struct lua_socket *
 to_socket(lua_State *L)
 {
     if (lua_touserdata(L, 1) == NULL || !lua_getmetatable(L, 1) ||
-        !lua_rawequal(L, -1, lua_upvalueindex(1))) {
+        !lua_rawequal(L, -1, lua_upvalueindex(1)))
         luaL_argerror(L, 1, "socket expected (call as socket:method())");
-    }
     lua_pop(L, 1);
     return lua_touserdata(L, 1);
 }
@@ -171,13 +161,10 @@ struct lua_socket *
 lua_socket_check(lua_State *L)
 {
     struct lua_socket *socket = to_socket(L);
-
-    if (socket->task == NULL) {
+    if (socket->task == NULL)
         luaL_error(L, "this socket is closed");
-    }
-    if (socket->task != lua_host_here->running) {
+    if (socket->task != lua_host_here->running)
         luaL_error(L, "this socket is another request's");
-    }
     return socket;
 }
 
@@ -199,9 +186,8 @@ lua_socket_set_deadline(struct lua_socket *socket)
 int
 lua_socket_wait(lua_State *L, struct lua_task *task, short events)
 {
-    if (lua_task_now_ns() >= task->deadline_ns) {
+    if (lua_task_now_ns() >= task->deadline_ns)
         return lua_socket_failure(L, "timeout");
-    }
     return lua_task_wait(task, task->waiting->fd, events);
 }
 
@@ -214,12 +200,10 @@ connect_step(lua_State *L, struct lua_task *task, short revents)
     struct lua_socket *socket = task->waiting;
     int error = 0;
     socklen_t size = sizeof error;
-
     if (revents == 0) {
         int result = lua_socket_wait(L, task, POLLOUT);
-        if (result > 0) {
+        if (result > 0)
             close_socket(socket);
-        }
         return result;
     }
     getsockopt(socket->fd, SOL_SOCKET, SO_ERROR, &error, &size);
@@ -228,9 +212,8 @@ connect_step(lua_State *L, struct lua_task *task, short revents)
         return lua_socket_failure(L, strerror(error));
     }
     lua_pushvalue(task->thread, 1);
-    if (L != task->thread) {
+    if (L != task->thread)
         lua_xmove(task->thread, L, 1);
-    }
     return 1;
 }
 
@@ -257,7 +240,6 @@ lua_socket_connect(lua_State *L)
     int port = luaL_checkint(L, 3);
     lua_Integer timeout_ms = luaL_optinteger(L, 4, TIMEOUT_MS);
     union lua_address address;
-
     luaL_argcheck(L, port > 0 && port <= 65535, 3, "a port is from 1 to 65535");
     luaL_argcheck(L, timeout_ms > 0 && timeout_ms <= TIMEOUT_MAX_MS, 4, "ms out of range");
     luaL_argcheck(L, parse_address(&address, host, port), 2,
@@ -266,9 +248,8 @@ lua_socket_connect(lua_State *L)
     made->address = address;
     made->timeout_ms = (uint32_t)timeout_ms;
     made->fd = pool_take(task->host->pool, &address);
-    if (made->fd != -1) {
+    if (made->fd != -1)
         return 1;
-    }
     made->fd = socket(address.any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (made->fd == -1 ||
         (connect(made->fd, &address.any, address_length(&address)) == -1 && errno != EINPROGRESS)) {
@@ -290,7 +271,6 @@ set_timeout(lua_State *L)
 {
     struct lua_socket *socket = lua_socket_check(L);
     lua_Integer timeout_ms = luaL_checkinteger(L, 2);
-
     luaL_argcheck(L, timeout_ms > 0 && timeout_ms <= TIMEOUT_MAX_MS, 2, "ms out of range");
     socket->timeout_ms = (uint32_t)timeout_ms;
     return 0;
@@ -300,9 +280,8 @@ set_timeout(lua_State *L)
 static int
 close_method(lua_State *L)
 {
-    if (to_socket(L)->task != NULL) {
+    if (to_socket(L)->task != NULL)
         close_socket(lua_socket_check(L));
-    }
     return 0;
 }
 
@@ -312,7 +291,6 @@ keep(lua_State *L)
 {
     struct lua_socket *socket = lua_socket_check(L);
     struct lua_host *host = socket->task->host;
-
     if (socket->ended || socket->input_length > 0) {
         close_socket(socket);
         return 0;
@@ -335,15 +313,14 @@ void
 lua_socket_open(lua_State *L, struct lua_host *host)
 {
     host->pool = calloc(1, sizeof *host->pool);
-    if (host->pool == NULL) {
+    if (host->pool == NULL)
         luaL_error(L, "not enough memory");
-    }
     lua_newtable(L); /* the metatable */
     lua_newtable(L); /* its methods */
-    for (size_t index = 0; index < sizeof methods / sizeof *methods; index++) {
+    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
         lua_pushvalue(L, -2);
-        lua_pushcclosure(L, methods[index].func, 1);
-        lua_setfield(L, -2, methods[index].name);
+        lua_pushcclosure(L, methods[i].func, 1);
+        lua_setfield(L, -2, methods[i].name);
     }
     lua_setfield(L, -2, "__index");
     lua_pushcfunction(L, collect);

@@ -24,7 +24,6 @@ send_step(lua_State *L, struct lua_task *task, short revents)
     struct lua_socket *socket = task->waiting;
     size_t length = 0;
     const char *text = lua_tolstring(task->thread, 2, &length);
-
     (void)revents;
     while (socket->sent < length) {
         ssize_t sent = send(socket->fd, text + socket->sent, length - socket->sent, MSG_NOSIGNAL);
@@ -46,7 +45,6 @@ int
 lua_stream_send(lua_State *L)
 {
     struct lua_socket *socket = lua_socket_check(L);
-
     luaL_checkstring(L, 2);
     lua_settop(L, 2);
     socket->sent = 0;
@@ -60,17 +58,14 @@ lua_stream_send(lua_State *L)
 static bool
 grow(struct lua_socket *socket)
 {
-    if (socket->input_length < socket->input_size) {
+    if (socket->input_length < socket->input_size)
         return true;
-    }
     size_t size = socket->input_size == 0 ? RECEIVE_MIN : socket->input_size * 2;
-    if (size > RECEIVE_MAX + RECEIVE_MIN) {
+    if (size > RECEIVE_MAX + RECEIVE_MIN)
         size = RECEIVE_MAX + RECEIVE_MIN;
-    }
     char *input = size > socket->input_size ? realloc(socket->input, size) : NULL;
-    if (input == NULL) {
+    if (input == NULL)
         return false;
-    }
     socket->input = input;
     socket->input_size = size;
     return true;
@@ -94,16 +89,14 @@ give_wanted(lua_State *L, struct lua_socket *socket)
         char *from = socket->input + socket->looked;
         char *end = memchr(from, '\n', socket->input_length - socket->looked);
         socket->looked = socket->input_length;
-        if (end == NULL) {
+        if (end == NULL)
             return 0;
-        }
         size_t length = (size_t)(end - socket->input);
         bool carriage_return = length > 0 && end[-1] == '\r';
         return give(L, socket, length - carriage_return, 1 + carriage_return);
     }
-    if (socket->wanted <= socket->input_length) {
+    if (socket->wanted <= socket->input_length)
         return give(L, socket, socket->wanted, 0);
-    }
     return socket->wanted == SIZE_MAX && socket->ended ? give(L, socket, socket->input_length, 0)
                                                        : 0;
 }
@@ -112,30 +105,25 @@ static int
 receive_step(lua_State *L, struct lua_task *task, short revents)
 {
     struct lua_socket *socket = task->waiting;
-
     (void)revents;
     for (;;) {
         int results = socket->input_length > 0 || socket->ended ? give_wanted(L, socket) : 0;
-        if (results > 0) {
+        if (results > 0)
             return results;
-        }
-        if (socket->ended) {
+        if (socket->ended)
             return lua_socket_failure(L, "closed");
-        }
-        if (!grow(socket)) {
+        if (!grow(socket))
             return lua_socket_failure(L, "too long");
-        }
         ssize_t got = recv(socket->fd, socket->input + socket->input_length,
                            socket->input_size - socket->input_length, 0);
-        if (got > 0) {
+        if (got > 0)
             socket->input_length += (size_t)got;
-        } else if (got == 0 || errno == ECONNRESET) {
+        else if (got == 0 || errno == ECONNRESET)
             socket->ended = true;
-        } else if (errno == EAGAIN) {
+        else if (errno == EAGAIN)
             return lua_socket_wait(L, task, POLLIN);
-        } else if (errno != EINTR) {
+        else if (errno != EINTR)
             return lua_socket_failure(L, strerror(errno));
-        }
     }
 }
 
@@ -146,7 +134,6 @@ lua_stream_receive(lua_State *L)
 {
     static const char *const words[] = {"line", "all", NULL};
     struct lua_socket *socket = lua_socket_check(L);
-
     if (lua_type(L, 2) == LUA_TNUMBER) {
         lua_Number size = lua_tonumber(L, 2);
         luaL_argcheck(L, size >= 0 && size <= RECEIVE_MAX, 2, "size out of range");

@@ -55,9 +55,8 @@ error_text(lua_State *L, char *text, size_t size)
 static int
 line_of(const lua_Debug *frame)
 {
-    if (frame->currentline > 0) {
+    if (frame->currentline > 0)
         return frame->currentline;
-    }
     return frame->linedefined > 0 ? frame->linedefined : 0;
 }
 
@@ -73,9 +72,8 @@ append_frames(lua_State *L, char *text, size_t size)
     for (int level = 0; level < LEVELS && length < size && lua_getstack(L, level, &frame);
          level++) {
         lua_getinfo(L, "nSl", &frame);
-        if (line_of(&frame) == 0) {
+        if (line_of(&frame) == 0)
             continue;
-        }
         length +=
             (size_t)snprintf(text + length, size - length, "%s%s:%d%s%s",
                              shown == 0 ? "; in " : " < ", frame.short_src, line_of(&frame),
@@ -113,7 +111,6 @@ report(struct lua_task *task)
     lua_Debug frame;
     int line = 0;
     int name_length = 0;
-
     const char *message = error_text(L, value, sizeof value);
     const char *rest = lua_task_split(message, &line, &name_length);
     int folder_length = (int)(task->script->name - path);
@@ -138,7 +135,6 @@ lua_task_log_slow(struct lua_task *task, lua_State *L, uint32_t elapsed_ms)
     const char *path = fh_param(task->request, "SCRIPT_NAME", NULL);
     char what[300];
     char text[FRAMES_MAX] = "    runs";
-
     snprintf(what, sizeof what, "%s %s", method == NULL ? "-" : method, path == NULL ? "-" : path);
     append_frames(L, text, sizeof text);
     slow_log_write(what, task->script->file, elapsed_ms, text);
@@ -153,12 +149,10 @@ start(lua_State *L)
 {
     struct lua_host *host = lua_host_here;
     struct lua_script *script = host->loading;
-
     if (host->idle == NULL) {
         struct lua_task *task = calloc(1, sizeof *task);
-        if (task == NULL) {
+        if (task == NULL)
             return luaL_error(L, "not enough memory");
-        }
         task->host = host;
         task->thread_ref = LUA_NOREF;
         host->idle = task; /* found there again if the next lines fail */
@@ -185,7 +179,6 @@ step(lua_State *L)
 {
     struct lua_host *host = lua_host_here;
     struct lua_task *task = host->task;
-
     int results = task->step(L, task, host->revents);
     return results > 0 ? results : 0;
 }
@@ -196,7 +189,6 @@ static int
 collect(lua_State *L)
 {
     size_t before;
-
     do {
         before = lua_host_here->used;
         lua_gc(L, LUA_GCCOLLECT, 0);
@@ -218,7 +210,6 @@ static int
 call(struct lua_host *host, int place)
 {
     lua_State *L = host->main;
-
     lua_settop(L, AT_COLLECT);
     lua_pushvalue(L, place);
     return lua_pcall(L, 0, LUA_MULTRET, 0);
@@ -239,7 +230,6 @@ static void
 finish(struct lua_task *task, bool reusable)
 {
     struct lua_host *host = task->host;
-
     lua_socket_close_all(task);
     task->serial++;
     task->request = NULL;
@@ -263,10 +253,8 @@ verdict(struct lua_task *task)
     lua_State *L = task->thread;
     const char *file = task->script->file;
     int line = task->script->line;
-
-    if (lua_gettop(L) > 0 && lua_type(L, 1) == LUA_TBOOLEAN && !lua_toboolean(L, 1)) {
+    if (lua_gettop(L) > 0 && lua_type(L, 1) == LUA_TBOOLEAN && !lua_toboolean(L, 1))
         return FH_NOT_FOUND;
-    }
     if (lua_gettop(L) > 0 && !lua_isnil(L, 1)) {
         return fh_fail_at(task->request, file, line,
                           "handle returned a %s; it may return nothing, or false for 404",
@@ -284,9 +272,8 @@ wait_again(struct lua_task *task)
 {
     enum fh_result result =
         fh_wait(task->request, task->wait_fd, task->wait_events, task->wait_timeout_ms);
-    if (result != FH_WAIT) {
+    if (result != FH_WAIT)
         finish(task, false);
-    }
     return result;
 }
 
@@ -304,7 +291,6 @@ static enum fh_result
 run(struct lua_task *task, int arguments)
 {
     struct lua_host *host = task->host;
-
     host->running = task;
     int status = lua_resume(task->thread, arguments);
     host->running = NULL;
@@ -313,9 +299,8 @@ run(struct lua_task *task, int arguments)
         host->interrupted = false;
         host->slow_ms = 0;
     }
-    if (status == LUA_YIELD && task->step != NULL) {
+    if (status == LUA_YIELD && task->step != NULL)
         return wait_again(task);
-    }
     if (status == LUA_YIELD) {
         enum fh_result result =
             fh_fail_at(task->request, task->script->file, task->script->line,
@@ -323,9 +308,8 @@ run(struct lua_task *task, int arguments)
         finish(task, false);
         return result;
     }
-    if (status != 0) {
+    if (status != 0)
         return fail(task);
-    }
     enum fh_result result = verdict(task);
     finish(task, true);
     return result;
@@ -336,7 +320,6 @@ lua_task_handle(void *state, struct fh_request *request)
 {
     struct lua_script *script = state;
     struct lua_host *host = script->host;
-
     host->loading = script;
     if (call(host, AT_START) != 0) {
         char value[64];
@@ -359,7 +342,6 @@ lua_task_resume(void *state, struct fh_request *request, short revents)
     struct lua_task *task = *fh_slot(request);
     struct lua_host *host = task->host;
     lua_State *L = host->main;
-
     (void)state;
     host->task = task;
     host->revents = revents;
@@ -369,9 +351,8 @@ lua_task_resume(void *state, struct fh_request *request, short revents)
         lua_xmove(L, task->thread, 1);
         return fail(task);
     }
-    if (task->wait_fd != -2) {
+    if (task->wait_fd != -2)
         return wait_again(task);
-    }
     int results = lua_gettop(L) - AT_COLLECT;
     task->step = NULL;
     lua_settop(task->thread, 0);
@@ -402,18 +383,16 @@ int
 lua_task_step(lua_State *L, struct lua_task *task,
               int (*next)(lua_State *L, struct lua_task *task, short revents))
 {
-    if (L != task->thread) {
+    if (L != task->thread)
         return luaL_error(L, "waiting inside a coroutine of the script's own is not possible");
-    }
     if (!lua_isyieldable(L)) { /* else lua_yield() fails when the wait has been noted already */
         return luaL_error(L, "waiting inside a callback of table.sort, string.gsub and the like "
                              "is not possible");
     }
     task->wait_fd = -2;
     int results = next(L, task, 0);
-    if (task->wait_fd == -2) {
+    if (task->wait_fd == -2)
         return results;
-    }
     task->step = next;
     return lua_yield(L, lua_gettop(L)); /* all of them, so that they stay in place */
 }
@@ -422,7 +401,6 @@ int
 lua_task_wait(struct lua_task *task, int fd, short events)
 {
     int64_t left_ns = task->deadline_ns - lua_task_now_ns();
-
     task->wait_fd = fd;
     task->wait_events = events;
     task->wait_timeout_ms = left_ns > 0 ? (uint32_t)((left_ns + 999999) / 1000000) : 0;

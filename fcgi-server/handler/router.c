@@ -53,9 +53,8 @@ load_script(struct router *router, const struct lua_options *options, const stru
 {
     if (router->lua == NULL) {
         router->lua = lua_host_new(options, error, error_size);
-        if (router->lua == NULL) {
+        if (router->lua == NULL)
             return -1;
-        }
     }
     return lua_host_load(router->lua, entry->file, route->argument, &entry->handler, &entry->state,
                          error, error_size);
@@ -81,15 +80,13 @@ load(struct router *router, const struct router_options *options, const struct r
 {
     char file[PATH_MAX];
     bool builtin = strncmp(route->handler, BUILTIN, strlen(BUILTIN)) == 0;
-
     if (route->path[0] != '/') {
         snprintf(error, error_size, "route \"%s\": a path begins with '/'", route->path);
         return -1;
     }
     if (!builtin &&
-        locate_file(route->handler, options->folders, file, sizeof file, error, error_size) == -1) {
+        locate_file(route->handler, options->folders, file, sizeof file, error, error_size) == -1)
         return -1;
-    }
     entry->path = route->path;
     entry->path_length = strlen(route->path);
     entry->file = strdup(builtin ? route->handler : file);
@@ -97,15 +94,12 @@ load(struct router *router, const struct router_options *options, const struct r
         snprintf(error, error_size, "out of memory");
         return -1;
     }
-    if (builtin) {
+    if (builtin)
         return load_builtin(options, route, entry, error, error_size);
-    }
-    if (ends_with(file, ".so")) {
+    if (ends_with(file, ".so"))
         return load_object(route, entry, error, error_size);
-    }
-    if (ends_with(file, ".lua")) {
+    if (ends_with(file, ".lua"))
         return load_script(router, &options->lua, route, entry, error, error_size);
-    }
     snprintf(error, error_size, "%s: a handler is a .so or a .lua file", entry->file);
     return -1;
 }
@@ -116,7 +110,6 @@ add_route(struct router *router, const struct router_options *options, const str
 {
     struct router_entry entry = {0};
     char reason[512];
-
     if (load(router, options, route, &entry, reason, sizeof reason) == -1) {
         snprintf(error, error_size, "%s%s%s", reason, route->origin != NULL ? "; route of " : "",
                  route->origin != NULL ? route->origin : "");
@@ -147,8 +140,8 @@ router_new(const struct router_options *options, char *error, size_t error_size)
         router_free(router);
         return NULL;
     }
-    for (size_t index = 0; index < options->route_count; index++) {
-        if (add_route(router, options, &options->routes[index], error, error_size) == -1) {
+    for (size_t i = 0; i < options->route_count; i++) {
+        if (add_route(router, options, &options->routes[i], error, error_size) == -1) {
             router_free(router);
             return NULL;
         }
@@ -160,35 +153,29 @@ static bool
 covers(const struct router_entry *entry, const char *path, size_t length)
 {
     size_t own = entry->path_length;
-
-    if (own > length || memcmp(entry->path, path, own) != 0) {
+    if (own > length || memcmp(entry->path, path, own) != 0)
         return false;
-    }
     return own == length || entry->path[own - 1] == '/' || path[own] == '/';
 }
 
 const struct router_entry *
 router_find(const struct router *router, const char *path, size_t length)
 {
-    for (size_t index = 0; index < router->count; index++) {
-        if (covers(&router->entries[index], path, length)) {
-            return &router->entries[index];
-        }
-    }
+    for (size_t i = 0; i < router->count; i++)
+        if (covers(&router->entries[i], path, length))
+            return &router->entries[i];
     return NULL;
 }
 
 void
 router_free(struct router *router)
 {
-    if (router == NULL) {
+    if (router == NULL)
         return;
-    }
-    for (size_t index = 0; index < router->count; index++) {
-        struct router_entry *entry = &router->entries[index];
-        if (entry->handler->fini != NULL) {
+    for (size_t i = 0; i < router->count; i++) {
+        struct router_entry *entry = &router->entries[i];
+        if (entry->handler->fini != NULL)
             entry->handler->fini(entry->state);
-        }
         free((char *)entry->file);
     }
     lua_host_free(router->lua);

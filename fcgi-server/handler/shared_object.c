@@ -23,9 +23,8 @@ flaw(const struct fh_handler *handler, char *text, size_t size)
                  handler->size, SIZE_MIN);
         return text;
     }
-    if (handler->name == NULL || handler->handle == NULL) {
+    if (handler->name == NULL || handler->handle == NULL)
         return "its fcgi_handler has no name or no handle function";
-    }
     return NULL;
 }
 
@@ -33,16 +32,14 @@ const struct fh_handler *
 module_load(const char *file, char *error, size_t error_size)
 {
     char text[128];
-
     void *object = dlopen(file, RTLD_NOW | RTLD_LOCAL);
     if (object == NULL) {
         const char *reason = dlerror();
         /* The loader names the file in most of its messages, not in all. */
-        if (strstr(reason, file) != NULL) {
+        if (strstr(reason, file) != NULL)
             snprintf(error, error_size, "%s", reason);
-        } else {
+        else
             snprintf(error, error_size, "%s: %s", file, reason);
-        }
         return NULL;
     }
     const struct fh_handler *handler = dlsym(object, "fcgi_handler");

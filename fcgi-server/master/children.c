@@ -41,10 +41,9 @@ channels_open(struct channels *channels)
 static struct child *
 free_place(struct children *children)
 {
-    for (uint32_t i = 0; i < children->capacity; i++) {
+    for (uint32_t i = 0; i < children->capacity; i++)
         if (children->table[i].life == LIFE_NONE)
             return &children->table[i];
-    }
     errno = EAGAIN;
     return NULL;
 }
@@ -197,10 +196,9 @@ children_ladder(struct children *children, int64_t now_ms)
 struct child *
 children_find(struct children *children, pid_t pid)
 {
-    for (uint32_t i = 0; i < children->capacity; i++) {
+    for (uint32_t i = 0; i < children->capacity; i++)
         if (children->table[i].life != LIFE_NONE && children->table[i].pid == pid)
             return &children->table[i];
-    }
     return NULL;
 }
 

@@ -197,10 +197,9 @@ control_deadline_ms(const struct control *control)
 void
 control_expire(struct control *control, int64_t now_ms)
 {
-    for (size_t i = 0; i < CONTROL_CLIENTS_MAX; i++) {
+    for (size_t i = 0; i < CONTROL_CLIENTS_MAX; i++)
         if (control->client[i].fd > 0 && now_ms >= control->client[i].deadline_ms)
             drop(&control->client[i]);
-    }
 }
 
 void

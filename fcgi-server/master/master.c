@@ -190,10 +190,9 @@ on_time(struct master *master)
     }
     const int64_t dates[] = {master->tick_ms, master->rearm_ms, master->respawn.not_before_ms,
                              control_deadline_ms(&master->control), reload_ladder(master, now_ms)};
-    for (size_t i = 0; i < sizeof dates / sizeof *dates; i++) {
+    for (size_t i = 0; i < sizeof dates / sizeof *dates; i++)
         if (dates[i] != 0 && dates[i] < next_ms)
             next_ms = dates[i];
-    }
     control_expire(&master->control, now_ms);
     return next_ms <= now_ms ? 0 : (int)(next_ms - now_ms);
 }

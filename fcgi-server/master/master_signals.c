@@ -63,10 +63,9 @@ on_reopen(struct master *master, int number)
     char error[512];
     if (access_log_open(master->config, error, sizeof error) == -1)
         log_error("%s; going on with the old one", error);
-    for (uint32_t i = 0; i < master->children.capacity; i++) {
+    for (uint32_t i = 0; i < master->children.capacity; i++)
         if (master->children.table[i].life != LIFE_NONE)
             kill(master->children.table[i].pid, number);
-    }
     log_notice("logs opened again");
 }
 
@@ -118,9 +117,8 @@ master_on_signals(struct master *master)
     while ((number = signals_read(master->signal_fd)) != 0) {
         if (number != SIGCHLD)
             log_info("received SIG%s", signals_name(number));
-        for (size_t i = 0; i < REACTION_COUNT; i++) {
+        for (size_t i = 0; i < REACTION_COUNT; i++)
             if (reactions[i].number == number)
                 reactions[i].act(master, number);
-        }
     }
 }

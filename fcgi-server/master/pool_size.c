@@ -77,10 +77,9 @@ retire_children(struct master *master, uint32_t count)
 {
     for (; count > 0; count--) {
         struct child *child = longest_idle(master);
-        for (uint32_t i = 0; child == NULL && i < master->children.capacity; i++) {
+        for (uint32_t i = 0; child == NULL && i < master->children.capacity; i++)
             if (children_current(&master->children, &master->children.table[i]))
                 child = &master->children.table[i];
-        }
         if (child == NULL)
             return;
         /* The last one has nobody to give its connections to. */

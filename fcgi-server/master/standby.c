@@ -46,16 +46,14 @@ inherit_stop(pid_t pid)
     char line[256];
     snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
     FILE *file = fopen(path, "re");
-    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+    while (file != NULL && fgets(line, sizeof line, file) != NULL)
         if (sscanf(line, "ShdPnd: %llx", &pending) == 1)
             break;
-    }
     if (file != NULL)
         fclose(file);
-    for (size_t i = 0; i < sizeof stops / sizeof *stops; i++) {
+    for (size_t i = 0; i < sizeof stops / sizeof *stops; i++)
         if (pending >> (stops[i] - 1) & 1)
             kill(getpid(), stops[i]); /* blocked: it is read after the exec */
-    }
 }
 
 static void

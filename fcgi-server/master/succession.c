@@ -48,10 +48,9 @@ keep_all_open(const struct listener *listener, const struct children *children, 
                        config_fd};
     for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
         keep_open(fds[i], open);
-    for (uint32_t i = 0; i < children->capacity; i++) {
+    for (uint32_t i = 0; i < children->capacity; i++)
         if (children->table[i].life != LIFE_NONE)
             keep_open(children->table[i].output.fd, open);
-    }
 }
 
 static void

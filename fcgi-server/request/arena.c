@@ -30,25 +30,20 @@ static struct arena_block *
 add_block(struct arena *arena, size_t size)
 {
     size_t wanted = arena->last == NULL ? FIRST_BLOCK : arena->last->size * 2;
-    if (wanted > arena->max - arena->held) {
+    if (wanted > arena->max - arena->held)
         wanted = arena->max - arena->held;
-    }
-    if (wanted < size) {
+    if (wanted < size)
         wanted = size;
-    }
-    if (wanted > arena->max - arena->held) {
+    if (wanted > arena->max - arena->held)
         return NULL;
-    }
     struct arena_block *block = malloc(sizeof *block + wanted);
-    if (block == NULL) {
+    if (block == NULL)
         return NULL;
-    }
     *block = (struct arena_block){.size = wanted};
-    if (arena->last == NULL) {
+    if (arena->last == NULL)
         arena->first = block;
-    } else {
+    else
         arena->last->next = block;
-    }
     arena->last = block;
     arena->held += wanted;
     return block;
@@ -58,16 +53,13 @@ void *
 arena_alloc(struct arena *arena, size_t size)
 {
     struct arena_block *block = arena->last;
-
-    if (size > arena->max) { /* so that rounding cannot overflow */
+    if (size > arena->max) /* so that rounding cannot overflow */
         return NULL;
-    }
     size = (size + alignof(max_align_t) - 1) & ~(alignof(max_align_t) - 1);
     if (block == NULL || size > block->size - block->used) {
         block = add_block(arena, size);
-        if (block == NULL) {
+        if (block == NULL)
             return NULL;
-        }
     }
     void *memory = block->bytes + block->used;
     block->used += size;
@@ -88,10 +80,8 @@ void
 arena_reset(struct arena *arena)
 {
     struct arena_block *first = arena->first;
-
-    if (first == NULL) {
+    if (first == NULL)
         return;
-    }
     if (first->size > KEPT_BLOCK) {
         arena_free(arena);
         return;

@@ -42,9 +42,8 @@ intake_init(struct intake *intake, const struct intake_limits *limits)
 static uint32_t
 contents_end(const struct intake *intake)
 {
-    if (intake->body_end > intake->body) {
+    if (intake->body_end > intake->body)
         return intake->body_end;
-    }
     /* One byte more: request_set_params() puts a NUL behind the last value. */
     return intake->params_end > intake->params ? intake->params_end + 1 : 0;
 }
@@ -54,7 +53,6 @@ move_down(struct intake *intake)
 {
     uint32_t to = contents_end(intake);
     uint32_t length = intake->end - intake->next;
-
     if (to < intake->next) {
         memmove(intake->buffer + to, intake->buffer + intake->next, length);
         intake->next = to;
@@ -65,17 +63,15 @@ move_down(struct intake *intake)
 size_t
 intake_room(struct intake *intake, char **room)
 {
-    if (intake->size - intake->end < INTAKE_ROOM) {
+    if (intake->size - intake->end < INTAKE_ROOM)
         move_down(intake);
-    }
     /* Never more than params_max, INTAKE_BODY_MEMORY and one record, rounded up to
      * a power of two: parameters over the limit are refused, bodies are spooled. */
     if (intake->size - intake->end < INTAKE_ROOM) {
         size_t size = intake->size == 0 ? FIRST_SIZE : (size_t)intake->size * 2;
         char *buffer = realloc(intake->buffer, size);
-        if (buffer == NULL) {
+        if (buffer == NULL)
             return 0;
-        }
         intake->buffer = buffer;
         intake->size = (uint32_t)size;
     }
@@ -97,7 +93,6 @@ open_spool(void)
 {
     const char *folder = getenv("TMPDIR");
     int fd = open(folder == NULL ? "/tmp" : folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-
     return fd != -1 ? fd : memfd_create("request body", MFD_CLOEXEC);
 }
 
@@ -106,9 +101,8 @@ write_all(int fd, const char *bytes, size_t length)
 {
     while (length > 0) {
         ssize_t written = write(fd, bytes, length);
-        if (written == -1 && errno != EINTR) {
+        if (written == -1 && errno != EINTR)
             return -1;
-        }
         if (written > 0) {
             bytes += written;
             length -= (size_t)written;
@@ -122,11 +116,10 @@ write_all(int fd, const char *bytes, size_t length)
 static void
 append(struct intake *intake, uint32_t *start, uint32_t *end, uint32_t length)
 {
-    if (*start == *end) {
+    if (*start == *end)
         *start = *end = intake->next;
-    } else if (*end != intake->next) {
+    else if (*end != intake->next)
         memmove(intake->buffer + *end, intake->buffer + intake->next, length);
-    }
     *end += length;
 }
 
@@ -141,9 +134,8 @@ append_body(struct intake *intake, uint32_t length)
     if (intake->spool_fd == -1) {
         intake->spool_fd = open_spool();
         if (intake->spool_fd == -1 || write_all(intake->spool_fd, intake->buffer + intake->body,
-                                                intake->body_end - intake->body) == -1) {
+                                                intake->body_end - intake->body) == -1)
             return -1;
-        }
         intake->body_end = intake->body;
     }
     return write_all(intake->spool_fd, intake->buffer + intake->next, length);
@@ -156,13 +148,11 @@ take_content(struct intake *intake)
 {
     uint32_t there = intake->end - intake->next;
     uint32_t length = intake->content_left < there ? intake->content_left : there;
-
     if (length > 0) {
-        if (intake->sink == SINK_PARAMS) {
+        if (intake->sink == SINK_PARAMS)
             append(intake, &intake->params, &intake->params_end, length);
-        } else if (intake->sink == SINK_BODY && append_body(intake, length) == -1) {
+        else if (intake->sink == SINK_BODY && append_body(intake, length) == -1)
             return -1;
-        }
         intake->next += length;
         intake->content_left -= length;
         there -= length;
@@ -213,9 +203,8 @@ static enum intake_result
 on_management(struct intake *intake, const struct record_header *header)
 {
     if (header->type == RECORD_GET_VALUES) {
-        if (intake->end - intake->next < RECORD_HEADER_SIZE + (uint32_t)header->content_length) {
+        if (intake->end - intake->next < RECORD_HEADER_SIZE + (uint32_t)header->content_length)
             return INTAKE_MORE;
-        }
         const char *query = intake->buffer + intake->next + RECORD_HEADER_SIZE;
         intake->reply_length =
             (uint8_t)record_encode_values(intake->reply, query, header->content_length,
@@ -223,13 +212,11 @@ on_management(struct intake *intake, const struct record_header *header)
         accept_record(intake, header, SINK_NOTHING);
         return INTAKE_REPLY;
     }
-    if (header->type < RECORD_GET_VALUES) {
+    if (header->type < RECORD_GET_VALUES)
         return INTAKE_BROKEN; /* these belong to requests, and 0 is no request's id */
-    }
     accept_record(intake, header, SINK_NOTHING);
-    if (header->type == RECORD_UNKNOWN_TYPE) {
+    if (header->type == RECORD_UNKNOWN_TYPE)
         return GO_ON; /* an answer to an answer would go on for ever */
-    }
     record_encode_unknown(intake->reply, header->type);
     intake->reply_length = RECORD_END_SIZE;
     return INTAKE_REPLY;
@@ -238,19 +225,16 @@ on_management(struct intake *intake, const struct record_header *header)
 static enum intake_result
 on_begin(struct intake *intake, const struct record_header *header)
 {
-    if (header->content_length != 8 || (intake->phase != PHASE_IDLE && header->id == intake->id)) {
+    if (header->content_length != 8 || (intake->phase != PHASE_IDLE && header->id == intake->id))
         return INTAKE_BROKEN;
-    }
-    if (intake->end - intake->next < RECORD_HEADER_SIZE + 8) {
+    if (intake->end - intake->next < RECORD_HEADER_SIZE + 8)
         return INTAKE_MORE;
-    }
     const uint8_t *content = (const uint8_t *)intake->buffer + intake->next + RECORD_HEADER_SIZE;
     bool keep = (content[2] & RECORD_KEEP_CONNECTION) != 0;
     int role = content[0] << 8 | content[1];
     accept_record(intake, header, SINK_NOTHING);
-    if (intake->phase != PHASE_IDLE) {
+    if (intake->phase != PHASE_IDLE)
         return reply_end(intake, header->id, RECORD_CANT_MPX_CONN);
-    }
     if (role != RECORD_RESPONDER) {
         intake->closing = !keep;
         return reply_end(intake, header->id, RECORD_UNKNOWN_ROLE);
@@ -264,33 +248,29 @@ on_begin(struct intake *intake, const struct record_header *header)
 static enum intake_result
 on_params(struct intake *intake, const struct record_header *header)
 {
-    if (intake->phase != PHASE_PARAMS) {
+    if (intake->phase != PHASE_PARAMS)
         return INTAKE_BROKEN;
-    }
     uint64_t length = (uint64_t)(intake->params_end - intake->params) + header->content_length;
     if (length > intake->limits->params_max) {
         intake->refused = 431;
         return INTAKE_REFUSED;
     }
-    if (header->content_length == 0) {
+    if (header->content_length == 0)
         intake->phase = PHASE_BODY;
-    }
     return accept_record(intake, header, SINK_PARAMS);
 }
 
 static enum intake_result
 on_stdin(struct intake *intake, const struct record_header *header)
 {
-    if (intake->phase != PHASE_BODY) {
+    if (intake->phase != PHASE_BODY)
         return INTAKE_BROKEN;
-    }
     if (intake->body_length + header->content_length > intake->limits->body_max) {
         intake->refused = 413;
         return INTAKE_REFUSED;
     }
-    if (header->content_length == 0) {
+    if (header->content_length == 0)
         intake->phase = PHASE_WHOLE;
-    }
     return accept_record(intake, header, SINK_BODY);
 }
 
@@ -307,15 +287,12 @@ on_abort(struct intake *intake, const struct record_header *header)
 static enum intake_result
 on_record(struct intake *intake, const struct record_header *header)
 {
-    if (header->version != RECORD_VERSION) {
+    if (header->version != RECORD_VERSION)
         return INTAKE_BROKEN;
-    }
-    if (header->id == RECORD_MANAGEMENT_ID) {
+    if (header->id == RECORD_MANAGEMENT_ID)
         return on_management(intake, header);
-    }
-    if (header->type == RECORD_BEGIN_REQUEST) {
+    if (header->type == RECORD_BEGIN_REQUEST)
         return on_begin(intake, header);
-    }
     bool open = intake->phase != PHASE_IDLE && header->id == intake->id;
     switch (header->type) {
     case RECORD_ABORT_REQUEST:
@@ -334,14 +311,11 @@ on_record(struct intake *intake, const struct record_header *header)
 size_t
 intake_abort(uint16_t id, const char *bytes, size_t length)
 {
-    if (length < RECORD_HEADER_SIZE) {
+    if (length < RECORD_HEADER_SIZE)
         return 0;
-    }
     struct record_header header = record_decode_header(bytes);
-    if (header.version != RECORD_VERSION || header.type != RECORD_ABORT_REQUEST ||
-        header.id != id) {
+    if (header.version != RECORD_VERSION || header.type != RECORD_ABORT_REQUEST || header.id != id)
         return 0;
-    }
     return RECORD_HEADER_SIZE + (size_t)header.content_length + header.padding_length;
 }
 
@@ -350,7 +324,6 @@ static enum intake_result
 hand_out(struct intake *intake)
 {
     const char *rest = intake->buffer + intake->next;
-
     if (intake_abort(intake->id, rest, intake->end - intake->next) > 0) {
         struct record_header header = record_decode_header(rest);
         return on_abort(intake, &header);
@@ -366,20 +339,16 @@ intake_next(struct intake *intake)
             intake->refused = 500;
             return INTAKE_REFUSED;
         }
-        if (intake->content_left > 0 || intake->padding_left > 0) {
+        if (intake->content_left > 0 || intake->padding_left > 0)
             return INTAKE_MORE;
-        }
-        if (intake->phase == PHASE_WHOLE) {
+        if (intake->phase == PHASE_WHOLE)
             return hand_out(intake);
-        }
-        if (intake->end - intake->next < RECORD_HEADER_SIZE) {
+        if (intake->end - intake->next < RECORD_HEADER_SIZE)
             return INTAKE_MORE;
-        }
         struct record_header header = record_decode_header(intake->buffer + intake->next);
         enum intake_result result = on_record(intake, &header);
-        if (result != GO_ON) {
+        if (result != GO_ON)
             return result;
-        }
     }
 }
 

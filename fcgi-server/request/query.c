@@ -6,9 +6,8 @@
 static int
 hex_digit(char character)
 {
-    if (character >= '0' && character <= '9') {
+    if (character >= '0' && character <= '9')
         return character - '0';
-    }
     char lower = (char)(character | 0x20);
     return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
 }
@@ -18,7 +17,6 @@ static char
 decode_one(const char **from, const char *end)
 {
     const char *text = *from;
-
     if (*text == '%' && end - text >= 3) {
         int high = hex_digit(text[1]);
         int low = hex_digit(text[2]);
@@ -35,18 +33,15 @@ bool
 query_next(const char **cursor, const char *end, struct query_pair *pair)
 {
     const char *start = *cursor;
-
-    while (start < end && *start == '&') {
+    while (start < end && *start == '&')
         start++;
-    }
     if (start >= end) {
         *cursor = end;
         return false;
     }
     const char *stop = memchr(start, '&', (size_t)(end - start));
-    if (stop == NULL) {
+    if (stop == NULL)
         stop = end;
-    }
     const char *equals = memchr(start, '=', (size_t)(stop - start));
     pair->key = start;
     pair->key_length = (size_t)((equals != NULL ? equals : stop) - start);
@@ -62,11 +57,9 @@ key_equals(const struct query_pair *pair, const char *key, size_t key_length)
     const char *from = pair->key;
     const char *end = from + pair->key_length;
     size_t matched = 0;
-
     while (from < end) {
-        if (matched == key_length || decode_one(&from, end) != key[matched]) {
+        if (matched == key_length || decode_one(&from, end) != key[matched])
             return false;
-        }
         matched++;
     }
     return matched == key_length;
@@ -78,7 +71,6 @@ query_find(const char *text, size_t length, const char *key, size_t key_length,
 {
     const char *cursor = text;
     struct query_pair candidate;
-
     while (query_next(&cursor, text + length, &candidate)) {
         if (key_equals(&candidate, key, key_length)) {
             *pair = candidate;
@@ -93,9 +85,7 @@ query_decode(char *to, const char *from, size_t length)
 {
     const char *end = from + length;
     char *out = to;
-
-    while (from < end) {
+    while (from < end)
         *out++ = decode_one(&from, end);
-    }
     return (size_t)(out - to);
 }

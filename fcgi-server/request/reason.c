@@ -45,10 +45,8 @@ static const struct {
 const char *
 reason_of(int status)
 {
-    for (size_t index = 0; index < sizeof reasons / sizeof *reasons; index++) {
-        if (reasons[index].status == status) {
-            return reasons[index].reason;
-        }
-    }
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
+        if (reasons[i].status == status)
+            return reasons[i].reason;
     return "Unknown";
 }

@@ -8,7 +8,6 @@ struct record_header
 record_decode_header(const char *bytes)
 {
     const uint8_t *byte = (const uint8_t *)bytes;
-
     return (struct record_header){
         .version = byte[0],
         .type = byte[1],
@@ -38,17 +37,14 @@ static size_t
 decode_length(const char *bytes, const char *end, uint32_t *length)
 {
     const uint8_t *byte = (const uint8_t *)bytes;
-
-    if (bytes == end) {
+    if (bytes == end)
         return 0;
-    }
     if (byte[0] < 0x80) {
         *length = byte[0];
         return 1;
     }
-    if (end - bytes < 4) {
+    if (end - bytes < 4)
         return 0;
-    }
     *length = (uint32_t)(byte[0] & 0x7f) << 24 | (uint32_t)byte[1] << 16 | (uint32_t)byte[2] << 8 |
               byte[3];
     return 4;
@@ -60,24 +56,19 @@ record_next_pair(const char **cursor, const char *end, struct record_pair *pair)
     const char *at = *cursor;
     uint32_t name_length;
     uint32_t value_length;
-
-    if (at == end) {
+    if (at == end)
         return 0;
-    }
     size_t taken = decode_length(at, end, &name_length);
-    if (taken == 0) {
+    if (taken == 0)
         return -1;
-    }
     at += taken;
     taken = decode_length(at, end, &value_length);
-    if (taken == 0) {
+    if (taken == 0)
         return -1;
-    }
     at += taken;
     /* Two 31-bit lengths cannot overflow 64 bits. */
-    if ((uint64_t)name_length + value_length > (uint64_t)(end - at)) {
+    if ((uint64_t)name_length + value_length > (uint64_t)(end - at))
         return -1;
-    }
     *pair = (struct record_pair){at, at + name_length, name_length, value_length};
     *cursor = at + name_length + value_length;
     return 1;
@@ -87,9 +78,8 @@ static size_t
 encode_length(char *bytes, uint32_t length)
 {
     if (length < 0x80) {
-        if (bytes != NULL) {
+        if (bytes != NULL)
             bytes[0] = (char)length;
-        }
         return 1;
     }
     if (bytes != NULL) {
@@ -146,22 +136,20 @@ record_encode_values(char *bytes, const char *query, size_t length, uint32_t con
     struct record_pair pair;
 
     while (record_next_pair(&cursor, query + length, &pair) == 1) {
-        for (size_t index = 0; index < known_count; index++) {
-            if (pair.name_length == strlen(known[index].name) &&
-                memcmp(pair.name, known[index].name, pair.name_length) == 0) {
-                known[index].asked = 1;
-            }
-        }
+        for (size_t i = 0; i < known_count; i++)
+            if (pair.name_length == strlen(known[i].name) &&
+                memcmp(pair.name, known[i].name, pair.name_length) == 0)
+                known[i].asked = 1;
     }
     size_t content = 0;
     char *to = bytes + RECORD_HEADER_SIZE;
-    for (size_t index = 0; index < known_count; index++) {
-        if (known[index].asked) {
+    for (size_t i = 0; i < known_count; i++) {
+        if (known[i].asked) {
             char value[12];
-            int digits = snprintf(value, sizeof value, "%u", known[index].value);
-            size_t name_length = strlen(known[index].name);
+            int digits = snprintf(value, sizeof value, "%u", known[i].value);
+            size_t name_length = strlen(known[i].name);
             content += record_encode_lengths(to + content, (uint32_t)name_length, (uint32_t)digits);
-            memcpy(to + content, known[index].name, name_length);
+            memcpy(to + content, known[i].name, name_length);
             content += name_length;
             memcpy(to + content, value, (size_t)digits);
             content += (size_t)digits;

@@ -62,26 +62,22 @@ static enum fh_result
 settle(struct request *request, enum fh_result result)
 {
     char what[256];
-
-    if (result == FH_WAIT && request->wait.asked && request->entry->handler->resume != NULL) {
+    if (result == FH_WAIT && request->wait.asked && request->entry->handler->resume != NULL)
         return FH_WAIT;
-    }
     if (result != FH_OK && result != FH_NOT_FOUND && result != FH_ERROR) {
         request_describe(request, what, sizeof what);
         log_error("%s: returned %d%s (%s)", request->entry->file, (int)result,
                   result == FH_WAIT ? " without fh_wait(), or has no resume" : "", what);
         result = FH_ERROR;
     }
-    if (result == FH_OK || request->broken) {
+    if (result == FH_OK || request->broken)
         return FH_OK;
-    }
-    if (request->head_sent) {
+    if (request->head_sent)
         request->broken = true; /* only closing tells that the answer is not whole */
-    } else if (result == FH_NOT_FOUND) {
+    else if (result == FH_NOT_FOUND)
         request_refuse(request, 404);
-    } else {
+    else
         request_refuse(request, request->timed_out ? 504 : 500);
-    }
     return FH_OK;
 }
 
@@ -91,7 +87,6 @@ request_route(struct request *request, const struct router *router)
     size_t length;
     const char *path = request_path(request, &length);
     const char *method = request_param(request, "REQUEST_METHOD", NULL);
-
     request->is_head = method != NULL && strcmp(method, "HEAD") == 0;
     request->entry = router_find(router, path, length);
 }
@@ -100,7 +95,6 @@ enum fh_result
 request_run(struct request *request)
 {
     const struct router_entry *entry = request->entry;
-
     if (entry == NULL) {
         request_refuse(request, 404);
         return FH_OK;
@@ -112,7 +106,6 @@ enum fh_result
 request_resume(struct request *request, short revents)
 {
     const struct router_entry *entry = request->entry;
-
     request->wait.asked = false;
     return settle(request, entry->handler->resume(entry->state, &request->head, revents));
 }
@@ -121,13 +114,10 @@ void
 request_cancel(struct request *request, int status)
 {
     const struct router_entry *entry = request->entry;
-
-    if (entry->handler->cancel != NULL) {
+    if (entry->handler->cancel != NULL)
         entry->handler->cancel(entry->state, &request->head);
-    }
-    if (status == 0 || request->head_sent) {
+    if (status == 0 || request->head_sent)
         request->broken = true;
-    } else {
+    else
         request_refuse(request, status);
-    }
 }

@@ -28,19 +28,15 @@ do_query(struct fh_request *head, const char *key, size_t *length)
     size_t text_length = 0;
     const char *text = request_param(request, "QUERY_STRING", &text_length);
     struct query_pair pair;
-
-    if (text == NULL || !query_find(text, text_length, key, strlen(key), &pair)) {
+    if (text == NULL || !query_find(text, text_length, key, strlen(key), &pair))
         return NULL;
-    }
     char *value = arena_alloc(&request->arena, pair.value_length + 1);
-    if (value == NULL) {
+    if (value == NULL)
         return NULL;
-    }
     size_t decoded = query_decode(value, pair.value, pair.value_length);
     value[decoded] = '\0';
-    if (length != NULL) {
+    if (length != NULL)
         *length = decoded;
-    }
     return value;
 }
 
@@ -50,13 +46,10 @@ do_read(struct fh_request *head, void *buffer, size_t size)
     struct request *request = of(head);
     struct request_body *body = &request->body;
     uint64_t left = body->length - body->taken;
-
-    if (request->io->read != NULL) {
+    if (request->io->read != NULL)
         return request->io->read(request, buffer, size);
-    }
-    if (size > left) {
+    if (size > left)
         size = (size_t)left;
-    }
     if (size > 0 && body->spool_fd == -1) {
         memcpy(buffer, body->memory + body->taken, size);
     } else if (size > 0) {
@@ -64,9 +57,8 @@ do_read(struct fh_request *head, void *buffer, size_t size)
         do {
             got = pread(body->spool_fd, buffer, size, (off_t)body->taken);
         } while (got == -1 && errno == EINTR);
-        if (got <= 0) {
+        if (got <= 0)
             return -1;
-        }
         size = (size_t)got;
     }
     body->taken += size;
@@ -79,7 +71,6 @@ request_describe(struct request *request, char *text, size_t size)
     const char *method = request_param(request, "REQUEST_METHOD", NULL);
     size_t length;
     const char *path = request_path(request, &length);
-
     snprintf(text, size, "%s %.*s", method == NULL ? "-" : method, length > 200 ? 200 : (int)length,
              path);
 }
@@ -89,14 +80,12 @@ do_vfail(struct fh_request *head, const char *file, int line, const char *format
 {
     char reason[1024];
     char what[256];
-
     vsnprintf(reason, sizeof reason, format, arguments);
     request_describe(of(head), what, sizeof what);
-    if (file != NULL) {
+    if (file != NULL)
         log_error("%s:%d: %s (%s)", file, line, reason, what);
-    } else {
+    else
         log_error("%s (%s)", reason, what);
-    }
     return FH_ERROR;
 }
 

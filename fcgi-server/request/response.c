@@ -25,17 +25,13 @@ static int
 grow_out(struct request *request, size_t length)
 {
     size_t size = request->out_size == 0 ? OUT_FIRST : request->out_size;
-
-    while (size < request->out_length + length) {
+    while (size < request->out_length + length)
         size *= 2;
-    }
-    if (size == request->out_size) {
+    if (size == request->out_size)
         return 0;
-    }
     char *out = realloc(request->out, size);
-    if (out == NULL) {
+    if (out == NULL)
         return -1;
-    }
     request->out = out;
     request->out_size = size;
     return 0;
@@ -52,14 +48,11 @@ response_write(struct fh_request *head, const void *data, size_t length)
 {
     struct request *request = of(head);
     const char *from = data;
-
-    if (request->broken) {
+    if (request->broken)
         return -1;
-    }
     request->written += length;
-    if (!request_sends_body(request)) {
+    if (!request_sends_body(request))
         return 0;
-    }
     while (length > 0) {
         size_t part = REQUEST_OUT_MAX - request->out_length;
         part = part < length ? part : length;
@@ -106,10 +99,8 @@ int
 response_status(struct fh_request *head, int code)
 {
     struct request *request = of(head);
-
-    if (code < 200 || code > 599 || request->head_sent) {
+    if (code < 200 || code > 599 || request->head_sent)
         return -1;
-    }
     request->status = code;
     return 0;
 }
@@ -118,11 +109,9 @@ response_status(struct fh_request *head, int code)
 static bool
 is_token(const char *text)
 {
-    for (const char *at = text; *at != '\0'; at++) {
-        if (!isalnum((unsigned char)*at) && strchr("!#$%&'*+-.^_`|~", *at) == NULL) {
+    for (const char *at = text; *at != '\0'; at++)
+        if (!isalnum((unsigned char)*at) && strchr("!#$%&'*+-.^_`|~", *at) == NULL)
             return false;
-        }
-    }
     return *text != '\0';
 }
 
@@ -130,12 +119,10 @@ static int
 set_length(struct request *request, const char *value)
 {
     char *end;
-
     errno = 0;
     long long length = strtoll(value, &end, 10);
-    if (!isdigit((unsigned char)*value) || *end != '\0' || errno != 0) {
+    if (!isdigit((unsigned char)*value) || *end != '\0' || errno != 0)
         return -1;
-    }
     request->length = length;
     return 0;
 }
@@ -144,10 +131,8 @@ static int
 set_type(struct request *request, const char *value, size_t length)
 {
     char *type = arena_alloc(&request->arena, length + 1);
-
-    if (type == NULL || length > 256) {
+    if (type == NULL || length > 256)
         return -1;
-    }
     request->type = memcpy(type, value, length + 1);
     return 0;
 }
@@ -157,22 +142,17 @@ add_line(struct request *request, const char *name, size_t name_length, const ch
          size_t value_length)
 {
     size_t needed = request->lines_length + name_length + value_length + 4;
-
-    if (needed > REQUEST_HEAD_MAX) {
+    if (needed > REQUEST_HEAD_MAX)
         return -1;
-    }
     if (needed > request->lines_size) {
         size_t size = request->lines_size == 0 ? 512 : request->lines_size * 2;
-        while (size < needed) {
+        while (size < needed)
             size *= 2;
-        }
         char *lines = arena_alloc(&request->arena, size);
-        if (lines == NULL) {
+        if (lines == NULL)
             return -1;
-        }
-        if (request->lines_length > 0) {
+        if (request->lines_length > 0)
             memcpy(lines, request->lines, request->lines_length);
-        }
         request->lines = lines;
         request->lines_size = size;
     }
@@ -190,18 +170,14 @@ response_header(struct fh_request *head, const char *name, const char *value)
 {
     struct request *request = of(head);
     size_t length = strlen(value);
-
     /* "Status" is how CGI spells what fh_status() is for. */
     if (request->head_sent || !is_token(name) || value[strcspn(value, "\r\n")] != '\0' ||
-        strcasecmp(name, "Status") == 0) {
+        strcasecmp(name, "Status") == 0)
         return -1;
-    }
-    if (strcasecmp(name, "Content-Type") == 0) {
+    if (strcasecmp(name, "Content-Type") == 0)
         return set_type(request, value, length);
-    }
-    if (strcasecmp(name, "Content-Length") == 0) {
+    if (strcasecmp(name, "Content-Length") == 0)
         return set_length(request, value);
-    }
     return add_line(request, name, strlen(name), value, length);
 }
 
@@ -223,7 +199,6 @@ put_number(char *to, uint64_t number)
 {
     char digits[20];
     size_t length = 0;
-
     do {
         digits[sizeof digits - ++length] = (char)('0' + number % 10);
         number /= 10;
@@ -237,7 +212,6 @@ request_head(struct request *request, char *to, bool complete)
 {
     bool empty = request->status == 204 || request->status == 304;
     char *at = to;
-
     if (request->status != 0) {
         at = put_text(at, "Status: ");
         at = put_number(at, (uint64_t)request->status);
@@ -251,17 +225,15 @@ request_head(struct request *request, char *to, bool complete)
         at = put_text(at, "\r\n");
     }
     int64_t length = complete ? (int64_t)request->written : request->length;
-    if (request->is_head && request->length >= 0 && request->written == 0) {
+    if (request->is_head && request->length >= 0 && request->written == 0)
         length = request->length;
-    }
     if (length >= 0 && !empty) {
         at = put_text(at, "Content-Length: ");
         at = put_number(at, (uint64_t)length);
         at = put_text(at, "\r\n");
     }
-    if (request->lines_length > 0) {
+    if (request->lines_length > 0)
         at = put(at, request->lines, request->lines_length);
-    }
     at = put_text(at, "\r\n");
     request->head_sent = true;
     return (size_t)(at - to);
@@ -282,12 +254,10 @@ void
 request_refuse(struct request *request, int status)
 {
     const char *reason = reason_of(status);
-
     response_drop(request);
     request->status = status;
     response_write(&request->head, reason, strlen(reason));
     response_write(&request->head, "\n", 1);
-    if (status == 503) {
+    if (status == 503)
         response_header(&request->head, "Retry-After", "1");
-    }
 }

@@ -60,10 +60,9 @@ gather(struct status_view *view)
         .listen_queue = listener_queue(source.listen_fd),
     };
     board_sum(&view->sum, &board->head->retired);
-    for (uint32_t i = 0; i < board->head->slots; i++) {
+    for (uint32_t i = 0; i < board->head->slots; i++)
         if (atomic_load_explicit(&board->slot[i].state, memory_order_relaxed) != BOARD_FREE)
             count_slot(view, &board->slot[i]);
-    }
     view->max_listen_queue = atomic_load(&board->head->max_listen_queue);
     if (view->listen_queue > 0 && (uint64_t)view->listen_queue > view->max_listen_queue)
         view->max_listen_queue = (uint64_t)view->listen_queue;

@@ -231,10 +231,9 @@ status_write_text(FILE *out, const struct status_view *view, bool full)
         fprintf(out, "< %" PRIu64 "\n", percentile_us(&view->sum, percentiles[i].share));
     }
     struct line line;
-    for (uint32_t i = 0; full && i < view->board->head->slots; i++) {
+    for (uint32_t i = 0; full && i < view->board->head->slots; i++)
         if (read_line(&line, view, i))
             write_text_line(out, &line);
-    }
 }
 
 /* --- JSON -------------------------------------------------------------------------------- */

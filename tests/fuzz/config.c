@@ -47,8 +47,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     } else {
         check(config->route_count <= CONFIG_ROUTES_MAX &&
               config->allowed_count <= CONFIG_ALLOWED_MAX);
-        for (uint32_t index = 0; index < config->route_count; index++)
-            check(config->routes[index].prefix[0] == '/' && config->routes[index].handler != NULL);
+        for (uint32_t i = 0; i < config->route_count; i++)
+            check(config->routes[i].prefix[0] == '/' && config->routes[i].handler != NULL);
         check(config->children >= 0 && config->socket_mode <= 0777);
     }
     free(config);

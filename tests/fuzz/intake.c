@@ -25,8 +25,8 @@ static void
 mix(struct run *run, const void *bytes, size_t length)
 {
     const uint8_t *at = bytes;
-    for (size_t index = 0; index < length; index++)
-        run->digest = (run->digest ^ at[index]) * 1099511628211u;
+    for (size_t i = 0; i < length; i++)
+        run->digest = (run->digest ^ at[i]) * 1099511628211u;
 }
 
 static void

@@ -24,15 +24,15 @@ static size_t
 plain_decode(char *to, const char *from, size_t length)
 {
     size_t made = 0;
-    for (size_t index = 0; index < length; index++) {
-        if (from[index] == '+') {
+    for (size_t i = 0; i < length; i++) {
+        if (from[i] == '+') {
             to[made++] = ' ';
-        } else if (from[index] == '%' && length - index > 2 && digit(from[index + 1]) >= 0 &&
-                   digit(from[index + 2]) >= 0) {
-            to[made++] = (char)(digit(from[index + 1]) * 16 + digit(from[index + 2]));
-            index += 2;
+        } else if (from[i] == '%' && length - i > 2 && digit(from[i + 1]) >= 0 &&
+                   digit(from[i + 2]) >= 0) {
+            to[made++] = (char)(digit(from[i + 1]) * 16 + digit(from[i + 2]));
+            i += 2;
         } else {
-            to[made++] = from[index];
+            to[made++] = from[i];
         }
     }
     return made;

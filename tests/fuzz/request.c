@@ -62,14 +62,12 @@ handle(void *state, struct fh_request *request)
     if (fh_query(request, "missing", NULL))
         return FH_NOT_FOUND;
     ptrdiff_t got;
-    while ((got = fh_read(request, block, sizeof block)) > 0) {
+    while ((got = fh_read(request, block, sizeof block)) > 0)
         if (fh_write(request, block, (size_t)got) == -1)
             return FH_ERROR;
-    }
-    if (fh_query(request, "many", NULL)) {
-        for (int index = 0; index < 400; index++)
+    if (fh_query(request, "many", NULL))
+        for (int i = 0; i < 400; i++)
             fh_write(request, block, sizeof block);
-    }
     if (fh_query(request, "fail", NULL))
         return fh_fail(request, "%s", value ? value : "no value");
     fh_print(request, "%zu %s", length, value ? value : "");

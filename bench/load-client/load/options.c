@@ -128,10 +128,9 @@ parse_status(struct status_set *set, const char *text)
 bool
 status_set_has(const struct status_set *set, unsigned status)
 {
-    for (size_t i = 0; i < set->count; i++) {
+    for (size_t i = 0; i < set->count; i++)
         if (status >= set->range[i].low && status <= set->range[i].high)
             return true;
-    }
     return false;
 }
 
@@ -241,14 +240,12 @@ check(struct options *o)
                "out";
     if (o->variable && (o->expect_body != NULL || o->expect_length >= 0))
         return "--variable lets bodies differ: leave --expect-body and --expect-length out";
-    for (size_t i = 0; i < o->headers.count; i++) {
+    for (size_t i = 0; i < o->headers.count; i++)
         if (strpbrk(o->headers.item[i], "\r\n") != NULL || strchr(o->headers.item[i], ':') == NULL)
             return "-H: expected 'Name: value' on one line";
-    }
-    for (size_t i = 0; i < o->params.count; i++) {
+    for (size_t i = 0; i < o->params.count; i++)
         if (strchr(o->params.item[i], '=') == NULL)
             return "--param: expected NAME=VALUE";
-    }
     if (o->threads > o->connections)
         o->threads = o->connections;
     if (o->requests == 0 && o->duration_ns == 0)
@@ -278,10 +275,9 @@ getopt_tables(char *shorts, struct option *longs)
 static const struct option_row *
 find_row(int value)
 {
-    for (size_t i = 0; i < ROWS; i++) {
+    for (size_t i = 0; i < ROWS; i++)
         if (value == 256 + (int)i || (value < 256 && rows[i].letter == value && value != 0))
             return &rows[i];
-    }
     return NULL;
 }
 

@@ -103,10 +103,9 @@ collect(struct result *result, struct run *run, struct worker *workers, size_t c
         result->peak_open += w->peak_open;
         result->cpu_s += (double)cpu / 1e9;
         tally_add(&result->tally, w->tally);
-        for (int kind = 0; kind < FAILURES; kind++) {
+        for (int kind = 0; kind < FAILURES; kind++)
             if (*result->example[kind].text == '\0')
                 result->example[kind] = w->example[kind];
-        }
         if (*result->server == '\0')
             memcpy(result->server, w->server, sizeof(w->server));
     }

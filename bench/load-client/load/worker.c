@@ -182,10 +182,9 @@ run_deadlines(struct worker *w)
     static const enum state timed[] = {STATE_RAMP,    STATE_CONNECTING, STATE_ACTIVE,
                                        STATE_CLOSING, STATE_PAUSED,     STATE_BACKOFF};
     struct connection *c;
-    for (size_t i = 0; i < sizeof(timed) / sizeof(timed[0]); i++) {
+    for (size_t i = 0; i < sizeof(timed) / sizeof(timed[0]); i++)
         while ((c = first(w, timed[i])) != NULL && c->deadline_ns <= w->now_ns)
             connection_deadline(w, c);
-    }
     /* Requests that fail at once put their slot back; each gets one turn. */
     struct connection *last = w->queue[STATE_NEXT].prev;
     while ((c = first(w, STATE_NEXT)) != NULL) {

@@ -166,10 +166,9 @@ static bool
 has_header(const struct http_request *request, const char *name)
 {
     size_t n = strlen(name);
-    for (size_t i = 0; i < request->header_count; i++) {
+    for (size_t i = 0; i < request->header_count; i++)
         if (strncasecmp(request->headers[i], name, n) == 0 && request->headers[i][n] == ':')
             return true;
-    }
     return false;
 }
 

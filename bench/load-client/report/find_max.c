@@ -76,9 +76,8 @@ find_max(struct search *s, struct result *result, const struct options *o, struc
                 (unsigned long long)o->connections);
     if (capacity == 0 || result->interrupted)
         return 0;
-    while (!result->interrupted && s->needs_s == 0 && (rate = search_next(s, capacity)) > 0) {
+    while (!result->interrupted && s->needs_s == 0 && (rate = search_next(s, capacity)) > 0)
         if (try_rate(s, result, o, target, slo, rate, message, size) == -1)
             return -1;
-    }
     return confirm(s, result, o, target, slo, message, size);
 }

@@ -169,10 +169,9 @@ json_member(const struct json *j, const char *name)
 {
     if (j == NULL || j->type != JSON_OBJECT)
         return NULL;
-    for (const struct json *i = j->child; i != NULL; i = i->next) {
+    for (const struct json *i = j->child; i != NULL; i = i->next)
         if (strcmp(i->name, name) == 0)
             return i;
-    }
     return NULL;
 }
 

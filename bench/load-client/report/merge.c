@@ -64,10 +64,9 @@ read_tally(struct tally *t, const struct json *j)
     counter_add(&t->busy_ns, (uint64_t)(busy_s * 1e9));
     if (json_whole(json_member(histograms, "sub_bits")) != HISTOGRAM_SUB_BITS)
         return -1;
-    for (int i = 0; i < SPANS; i++) {
+    for (int i = 0; i < SPANS; i++)
         if (read_histogram(&t->span[i], json_member(histograms, span_names[i])) == -1)
             return -1;
-    }
     return 0;
 }
 
@@ -76,10 +75,9 @@ read_verdict(struct verdict *v, const struct json *j, const char *path)
 {
     const char *grade = json_text(json_member(j, "verdict"));
     enum grade worst = VERDICT_VALID;
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 3; i++)
         if (strcmp(grade, grade_names[i]) == 0)
             worst = (enum grade)i;
-    }
     const struct json *reasons = json_member(j, "reasons");
     for (const struct json *i = reasons ? reasons->child : NULL; i != NULL; i = i->next)
         verdict_object(v, worst, "%s: %s", path, json_text(i));

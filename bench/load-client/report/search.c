@@ -35,10 +35,9 @@ double
 search_best(const struct search *s)
 {
     double high = 0, low = 0;
-    for (size_t i = 0; i < s->count; i++) {
+    for (size_t i = 0; i < s->count; i++)
         if (!s->step[i].held && (high == 0 || s->step[i].rate_per_s < high))
             high = s->step[i].rate_per_s;
-    }
     for (size_t i = 0; i < s->count; i++) {
         double rate = s->step[i].rate_per_s;
         if (s->step[i].held && rate > low && (high == 0 || rate < high))

@@ -113,10 +113,9 @@ double
 slo_answers_needed(const struct slo *slo)
 {
     double most = 0;
-    for (size_t i = 0; i < slo->count; i++) {
+    for (size_t i = 0; i < slo->count; i++)
         if (slo->term[i].what == SLO_QUANTILE)
             most = fmax(most, HISTOGRAM_BEYOND / (1 - slo->term[i].quantile));
-    }
     return most;
 }
 
@@ -162,20 +161,18 @@ slo_check(const struct slo_term *t, const struct result *r)
 bool
 slo_holds(const struct slo *slo, const struct result *r)
 {
-    for (size_t i = 0; i < slo->count; i++) {
+    for (size_t i = 0; i < slo->count; i++)
         if (!slo_check(&slo->term[i], r).held)
             return false;
-    }
     return true;
 }
 
 bool
 slo_allows_failures(const struct slo *slo)
 {
-    for (size_t i = 0; i < slo->count; i++) {
+    for (size_t i = 0; i < slo->count; i++)
         if (slo->term[i].what == SLO_FAILED || slo->term[i].what == SLO_FAILED_SHARE)
             return true;
-    }
     return false;
 }
 

@@ -13,16 +13,14 @@
 static void
 take_out(struct connection_list *list, struct connection *connection)
 {
-    if (connection->previous == NULL) {
+    if (connection->previous == NULL)
         list->first = connection->next;
-    } else {
+    else
         connection->previous->next = connection->next;
-    }
-    if (connection->next == NULL) {
+    if (connection->next == NULL)
         list->last = connection->previous;
-    } else {
+    else
         connection->next->previous = connection->previous;
-    }
     list->count--;
 }
 
@@ -31,22 +29,18 @@ static void
 put_in(struct connection_list *list, struct connection *connection)
 {
     struct connection *before = list->last;
-
-    while (before != NULL && before->since_ns > connection->since_ns) {
+    while (before != NULL && before->since_ns > connection->since_ns)
         before = before->previous;
-    }
     connection->previous = before;
     connection->next = before == NULL ? list->first : before->next;
-    if (connection->next == NULL) {
+    if (connection->next == NULL)
         list->last = connection;
-    } else {
+    else
         connection->next->previous = connection;
-    }
-    if (before == NULL) {
+    if (before == NULL)
         list->first = connection;
-    } else {
+    else
         before->next = connection;
-    }
     list->count++;
 }
 
@@ -66,10 +60,8 @@ struct connection *
 connections_find(const struct connections *connections, uint64_t tag)
 {
     uint32_t index = tag & 0xfffffff;
-
-    if (index >= connections->size) {
+    if (index >= connections->size)
         return NULL;
-    }
     struct connection *connection = connections->table[index];
     return connection->fd != -1 && connection->generation == tag >> 32 ? connection : NULL;
 }
@@ -81,9 +73,8 @@ new_place(struct connections *connections)
     if ((connections->size & (connections->size - 1)) == 0) {
         size_t size = connections->size == 0 ? 1 : (size_t)connections->size * 2;
         struct connection **table = realloc(connections->table, size * sizeof(struct connection *));
-        if (table == NULL) {
+        if (table == NULL)
             return NULL;
-        }
         connections->table = table;
     }
     struct connection *connection = calloc(1, sizeof *connection);
@@ -98,12 +89,10 @@ struct connection *
 connections_add(struct connections *connections, int fd, short hang_events, int64_t now_ns)
 {
     struct connection *connection = connections->free;
-
-    if (connection != NULL) {
+    if (connection != NULL)
         connections->free = connection->next;
-    } else if ((connection = new_place(connections)) == NULL) {
+    else if ((connection = new_place(connections)) == NULL)
         return NULL;
-    }
     *connection = (struct connection){
         .fd = fd,
         .index = connection->index,
@@ -122,9 +111,8 @@ connection_close(struct connections *connections, struct connection *connection,
 {
     connection_release(connections, connection);
     take_out(&connections->list[connection->state], connection);
-    if (shared && connection->registered) {
+    if (shared && connection->registered)
         epoll_ctl(connections->epoll_fd, EPOLL_CTL_DEL, connection->fd, NULL);
-    }
     close(connection->fd);
     connection->fd = -1;
     connection->next = connections->free;
@@ -137,14 +125,11 @@ connection_watch(struct connections *connections, struct connection *connection,
 {
     struct epoll_event event = {.events = events | (uint32_t)connection->hang_events,
                                 .data.u64 = event_tag(EVENT_CONNECTION, connection)};
-
-    if (connection->registered && connection->interest == events) {
+    if (connection->registered && connection->interest == events)
         return 0;
-    }
     if (epoll_ctl(connections->epoll_fd, connection->registered ? EPOLL_CTL_MOD : EPOLL_CTL_ADD,
-                  connection->fd, &event) == -1) {
+                  connection->fd, &event) == -1)
         return -1;
-    }
     connection->registered = true;
     connection->interest = events;
     return 0;
@@ -156,18 +141,15 @@ struct exchange *
 connection_exchange(struct connections *connections, struct connection *connection)
 {
     struct exchange *exchange = connections->pool;
-
-    if (connection->exchange != NULL) {
+    if (connection->exchange != NULL)
         return connection->exchange;
-    }
     if (exchange != NULL) {
         connections->pool = exchange->next;
         connections->pooled--;
     } else {
         exchange = calloc(1, sizeof *exchange);
-        if (exchange == NULL) {
+        if (exchange == NULL)
             return NULL;
-        }
         request_init(&exchange->request, connections->io, exchange);
         intake_init(&exchange->intake, connections->limits);
         exchange->waits_for = -1;
@@ -181,10 +163,8 @@ void
 connection_release(struct connections *connections, struct connection *connection)
 {
     struct exchange *exchange = connection->exchange;
-
-    if (exchange == NULL) {
+    if (exchange == NULL)
         return;
-    }
     connection->exchange = NULL;
     exchange->connection = NULL;
     free(exchange->rest);

@@ -29,11 +29,9 @@ static void
 end_child(struct event_engine *engine, struct exchange *running)
 {
     struct connection *waiting = engine->connections.list[CONNECTION_WAITING].first;
-
     time_limit_give_up(engine->context->slot, &running->request, running->connection->fd);
-    for (; waiting != NULL; waiting = waiting->next) {
+    for (; waiting != NULL; waiting = waiting->next)
         answer_briefly(&waiting->exchange->request, waiting->fd, 503);
-    }
     _exit(CHILD_EXIT_TIMEOUT);
 }
 
@@ -44,15 +42,13 @@ static int
 give_away(struct event_engine *engine, enum connection_state state, int left)
 {
     struct connection *connection = engine->connections.list[state].first;
-
     while (connection != NULL && left > 0) {
         struct connection *next = connection->next;
         bool alone = engine->context->handover_fd[1] == -1;
-        if (alone && connection->served && !connection->last) {
+        if (alone && connection->served && !connection->last)
             event_shed(engine, connection);
-        } else if (!alone && !event_pass_on(engine, connection)) {
+        else if (!alone && !event_pass_on(engine, connection))
             return 0; /* the queue is full */
-        }
         connection = next;
         left--;
     }
@@ -65,10 +61,8 @@ event_give_away(struct event_engine *engine)
     static const enum connection_state given[] = {CONNECTION_READY, CONNECTION_READING,
                                                   CONNECTION_PARKED, CONNECTION_IDLE};
     int left = GIVEN_AT_ONCE;
-
-    for (size_t index = 0; index < sizeof given / sizeof *given; index++) {
-        left = give_away(engine, given[index], left);
-    }
+    for (size_t i = 0; i < sizeof given / sizeof *given; i++)
+        left = give_away(engine, given[i], left);
     return left > 0;
 }
 
@@ -77,15 +71,12 @@ event_on_slow(void *owner, int64_t now_ns)
 {
     struct event_engine *engine = owner;
     const struct request *running = time_limit_running();
-
-    if (running == NULL) {
+    if (running == NULL)
         return INT64_MAX;
-    }
     bool all = event_give_away(engine);
     int64_t next_ns = time_limit_keep(engine->config, &engine->watch, now_ns);
-    if (next_ns == TIME_LIMIT_OVER) {
+    if (next_ns == TIME_LIMIT_OVER)
         end_child(engine, running->owner);
-    }
     if (all) {
         engine->retry_ns = 0;
         return next_ns; /* and no other can come while the handler runs */

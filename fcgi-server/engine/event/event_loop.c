@@ -56,9 +56,8 @@ add_special(struct event_engine *engine, int fd, enum event_kind kind, uint32_t 
 static void
 listen_again(struct event_engine *engine)
 {
-    if (engine->listening || engine->order != CHILD_SERVE || engine->retire) {
+    if (engine->listening || engine->order != CHILD_SERVE || engine->retire)
         return;
-    }
     add_special(engine, engine->context->listen_fd, EVENT_LISTEN, EPOLLIN | EPOLLEXCLUSIVE);
     if (engine->context->handover_fd[0] != -1) {
         add_special(engine, engine->context->handover_fd[0], EVENT_HANDOVER,
@@ -71,12 +70,10 @@ static void
 stop_listening(struct event_engine *engine)
 {
     int epoll_fd = engine->connections.epoll_fd;
-
     if (engine->listening) {
         epoll_ctl(epoll_fd, EPOLL_CTL_DEL, engine->context->listen_fd, NULL);
-        if (engine->context->handover_fd[0] != -1) {
+        if (engine->context->handover_fd[0] != -1)
             epoll_ctl(epoll_fd, EPOLL_CTL_DEL, engine->context->handover_fd[0], NULL);
-        }
         engine->listening = false;
     }
 }
@@ -87,10 +84,8 @@ static struct connection *
 find_dispensable(const struct event_engine *engine)
 {
     struct connection *connection = engine->connections.list[CONNECTION_IDLE].first;
-
-    while (connection != NULL && (!connection->served || connection->last)) {
+    while (connection != NULL && (!connection->served || connection->last))
         connection = connection->next;
-    }
     return connection;
 }
 
@@ -100,9 +95,8 @@ make_room(struct event_engine *engine)
 {
     if (engine->connections.count == engine->connections.max) {
         struct connection *dispensable = find_dispensable(engine);
-        if (dispensable != NULL) {
+        if (dispensable != NULL)
             event_shed(engine, dispensable);
-        }
     }
     return engine->connections.count < engine->connections.max;
 }
@@ -113,11 +107,9 @@ static void
 pause_accepting(struct event_engine *engine)
 {
     struct connection *dispensable = find_dispensable(engine);
-
     service_tell_full(engine->now_ns);
-    if (dispensable != NULL) {
+    if (dispensable != NULL)
         event_shed(engine, dispensable);
-    }
     stop_listening(engine);
     engine->pause_until_ns = engine->now_ns + PAUSE_MS * MS;
 }
@@ -126,22 +118,18 @@ static struct connection *
 accept_one(struct event_engine *engine)
 {
     short hang_events;
-
-    if (!make_room(engine)) {
+    if (!make_room(engine))
         return NULL;
-    }
     int fd = service_accept(engine->context, &hang_events);
     if (fd == -1) {
-        if (errno != EAGAIN) {
+        if (errno != EAGAIN)
             pause_accepting(engine);
-        }
         return NULL;
     }
     struct connection *connection =
         connections_add(&engine->connections, fd, hang_events, engine->now_ns);
-    if (connection == NULL) {
+    if (connection == NULL)
         close(fd);
-    }
     return connection;
 }
 
@@ -151,11 +139,9 @@ adopt_one(struct event_engine *engine)
 {
     struct connection *connection =
         handover_receive(engine->context->handover_fd[0], &engine->connections, engine->now_ns);
-
     if (connection == NULL) {
-        if (errno != EAGAIN) {
+        if (errno != EAGAIN)
             pause_accepting(engine);
-        }
         return NULL;
     }
     board_count(&engine->context->slot->adopted);
@@ -188,9 +174,8 @@ may_unpark(const struct event_engine *engine)
 static void
 unpark_one(struct event_engine *engine)
 {
-    if (!may_unpark(engine) || !engine->parked_next) {
+    if (!may_unpark(engine) || !engine->parked_next)
         return;
-    }
     struct connection *connection = engine->connections.list[CONNECTION_PARKED].first;
     bool gone = service_peer_gone(connection->fd, connection->hang_events);
     bool begun = connection->exchange != NULL;
@@ -198,11 +183,10 @@ unpark_one(struct event_engine *engine)
     connection_watch(&engine->connections, connection, EPOLLIN);
     connection_move(&engine->connections, connection, begun ? CONNECTION_READY : CONNECTION_IDLE,
                     engine->now_ns);
-    if (begun) {
+    if (begun)
         event_advance(engine, connection, gone);
-    } else {
+    else
         event_on_input(engine, connection, gone);
-    }
 }
 
 static void
@@ -210,31 +194,26 @@ drain_closing(struct event_engine *engine, struct connection *connection)
 {
     char waste[16384];
     ssize_t got = recv(connection->fd, waste, sizeof waste, MSG_DONTWAIT);
-
-    if (got == 0 || (got == -1 && errno != EAGAIN && errno != EINTR)) {
+    if (got == 0 || (got == -1 && errno != EAGAIN && errno != EINTR))
         connection_close(&engine->connections, connection, false);
-    }
 }
 
 static void
 on_connection(struct event_engine *engine, struct connection *connection, uint32_t events)
 {
     bool gone = (events & (EPOLLHUP | EPOLLERR | EPOLLRDHUP)) != 0;
-
     switch (connection->state) {
     case CONNECTION_IDLE:
     case CONNECTION_READING:
-        if (event_is_full(engine) && !gone) {
+        if (event_is_full(engine) && !gone)
             park(engine, connection);
-        } else {
+        else
             event_on_input(engine, connection, gone);
-        }
         break;
     case CONNECTION_READY:
     case CONNECTION_PARKED:
-        if (gone) {
+        if (gone)
             event_on_input(engine, connection, gone);
-        }
         break;
     case CONNECTION_WAITING:
         event_on_peer(engine, connection, gone);
@@ -254,15 +233,12 @@ static void
 on_event(struct event_engine *engine, const struct epoll_event *event)
 {
     struct connection *connection = connections_find(&engine->connections, event->data.u64);
-
-    if (connection == NULL) {
+    if (connection == NULL)
         return;
-    }
-    if (event_kind_of(event->data.u64) == EVENT_CONNECTION) {
+    if (event_kind_of(event->data.u64) == EVENT_CONNECTION)
         on_connection(engine, connection, event->events);
-    } else if (connection->state == CONNECTION_WAITING) {
+    else if (connection->state == CONNECTION_WAITING)
         event_on_wait(engine, connection, (short)event->events);
-    }
 }
 
 static bool
@@ -283,12 +259,10 @@ serve_ready(struct event_engine *engine)
 {
     int64_t begun_ns = engine->now_ns;
     uint32_t turns = engine->connections.list[CONNECTION_READY].count;
-
     while (turns-- > 0 && !slice_is_over(engine, begun_ns)) {
         struct connection *connection = engine->connections.list[CONNECTION_READY].first;
-        if (connection == NULL) { /* the watch thread gave them away */
+        if (connection == NULL) /* the watch thread gave them away */
             return;
-        }
         if (event_is_full(engine)) {
             park(engine, connection);
             continue;
@@ -306,7 +280,6 @@ static bool
 take_one(struct event_engine *engine, bool queued, bool handed)
 {
     struct connection *taken = NULL;
-
     if (handed && (!queued || engine->handed_next)) {
         taken = adopt_one(engine);
         engine->handed_next = false;
@@ -315,9 +288,8 @@ take_one(struct event_engine *engine, bool queued, bool handed)
         taken = accept_one(engine);
         engine->handed_next = true;
     }
-    if (taken != NULL && taken->state == CONNECTION_IDLE) {
+    if (taken != NULL && taken->state == CONNECTION_IDLE)
         event_on_input(engine, taken, service_peer_gone(taken->fd, taken->hang_events));
-    }
     return taken != NULL;
 }
 
@@ -329,9 +301,8 @@ on_events(struct event_engine *engine, const struct epoll_event *events, int cou
 {
     bool queued = false;
     bool handed = false;
-
-    for (int index = 0; index < count; index++) {
-        switch (event_kind_of(events[index].data.u64)) {
+    for (int i = 0; i < count; i++) {
+        switch (event_kind_of(events[i].data.u64)) {
         case EVENT_ORDER:
             engine->order = child_order();
             break;
@@ -349,15 +320,13 @@ on_events(struct event_engine *engine, const struct epoll_event *events, int cou
      * theirs. */
     engine->parked_next |= !event_is_full(engine);
     int64_t begun_ns = engine->now_ns;
-    if (!take_one(engine, queued, handed)) {
+    if (!take_one(engine, queued, handed))
         engine->queue_empty_ns = begun_ns;
-    }
     /* A slice of its own: else handlers that outlast one would let new connections
      * have every turn, and those that are here none. */
     begun_ns = engine->now_ns;
-    for (int index = 0; index < count && !slice_is_over(engine, begun_ns); index++) {
-        on_event(engine, &events[index]);
-    }
+    for (int i = 0; i < count && !slice_is_over(engine, begun_ns); i++)
+        on_event(engine, &events[i]);
 }
 
 /* --- time ---------------------------------------------------------------------------------- */
@@ -414,16 +383,14 @@ on_timers(struct event_engine *engine)
 {
     struct timer *timer;
     int64_t begun_ns = engine->now_ns;
-
     while ((timer = timers_first(&engine->timers)) != NULL && timer->at_ns <= engine->now_ns &&
            !slice_is_over(engine, begun_ns)) {
         struct exchange *exchange = exchange_of(timer);
         int64_t limit_ns = (int64_t)engine->config->request_timeout_ms * MS;
-        if (limit_ns > 0 && engine->now_ns - exchange->request.start_ns >= limit_ns) {
+        if (limit_ns > 0 && engine->now_ns - exchange->request.start_ns >= limit_ns)
             event_on_timeout(engine, exchange->connection);
-        } else {
+        else
             event_on_wait(engine, exchange->connection, 0);
-        }
     }
 }
 
@@ -431,14 +398,13 @@ static void
 on_limits(struct event_engine *engine)
 {
     struct limit limits[LIMITS];
-
     limits_of(engine->config, limits);
-    for (int index = 0; index < LIMITS; index++) {
-        int64_t before_ns = engine->now_ns - (int64_t)limits[index].timeout_ms * MS;
-        struct connection *connection = engine->connections.list[limits[index].state].first;
+    for (int i = 0; i < LIMITS; i++) {
+        int64_t before_ns = engine->now_ns - (int64_t)limits[i].timeout_ms * MS;
+        struct connection *connection = engine->connections.list[limits[i].state].first;
         while (connection != NULL && connection->since_ns <= before_ns) {
             struct connection *next = connection->next;
-            limits[index].over(engine, connection);
+            limits[i].over(engine, connection);
             connection = next;
         }
     }
@@ -451,25 +417,20 @@ wait_ms(const struct event_engine *engine)
     struct limit limits[LIMITS];
     const struct timer *timer = timers_first(&engine->timers);
     int64_t due_ns = timer == NULL ? INT64_MAX : timer->at_ns;
-
     if ((engine->connections.list[CONNECTION_READY].count > 0 && !event_is_full(engine)) ||
-        may_unpark(engine)) {
+        may_unpark(engine))
         return 0;
-    }
     limits_of(engine->config, limits);
-    for (int index = 0; index < LIMITS; index++) {
-        const struct connection *first = engine->connections.list[limits[index].state].first;
-        int64_t limit_ns = (int64_t)limits[index].timeout_ms * MS;
-        if (first != NULL && first->since_ns + limit_ns < due_ns) {
+    for (int i = 0; i < LIMITS; i++) {
+        const struct connection *first = engine->connections.list[limits[i].state].first;
+        int64_t limit_ns = (int64_t)limits[i].timeout_ms * MS;
+        if (first != NULL && first->since_ns + limit_ns < due_ns)
             due_ns = first->since_ns + limit_ns;
-        }
     }
-    if (!engine->listening && engine->pause_until_ns != 0 && engine->pause_until_ns < due_ns) {
+    if (!engine->listening && engine->pause_until_ns != 0 && engine->pause_until_ns < due_ns)
         due_ns = engine->pause_until_ns;
-    }
-    if (due_ns == INT64_MAX) {
+    if (due_ns == INT64_MAX)
         return -1;
-    }
     int64_t left_ns = due_ns - engine->now_ns;
     return left_ns <= 0 ? 0
                         : (int)((left_ns < INT64_C(3600000) * MS ? left_ns + MS - 1
@@ -486,7 +447,6 @@ drain(struct event_engine *engine)
     static const enum connection_state given[] = {CONNECTION_IDLE, CONNECTION_READING,
                                                   CONNECTION_READY, CONNECTION_PARKED};
     bool closing = engine->order == CHILD_CLOSE;
-
     stop_listening(engine);
     if (engine->order == CHILD_SERVE && !engine->told) {
         child_retiring(); /* of its own accord */
@@ -495,16 +455,15 @@ drain(struct event_engine *engine)
     board_state(engine->context->slot, BOARD_DRAINING);
     while (closing && engine->context->handover_fd[0] != -1 && adopt_one(engine) != NULL) {
     }
-    for (size_t index = 0; index < sizeof given / sizeof *given; index++) {
-        struct connection *connection = engine->connections.list[given[index]].first;
+    for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
+        struct connection *connection = engine->connections.list[given[i]].first;
         while (connection != NULL) {
             struct connection *next = connection->next;
             bool passed = !closing && event_pass_on(engine, connection);
             bool alone = closing || engine->context->handover_fd[1] == -1;
             bool fresh = !connection->served && engine->now_ns - connection->since_ns < FRESH_NS;
-            if (!passed && alone && !connection->last && !fresh) {
+            if (!passed && alone && !connection->last && !fresh)
                 event_shed(engine, connection);
-            }
             connection = next;
         }
     }
@@ -519,12 +478,10 @@ tell_board(struct event_engine *engine)
     struct board_slot *slot = engine->context->slot;
     const struct connection_list *list = engine->connections.list;
     uint32_t idle = list[CONNECTION_IDLE].count;
-
     board_gauge(&slot->connections_idle, idle);
     board_gauge(&slot->connections_active, engine->connections.count - idle);
-    if (is_ending(engine)) {
+    if (is_ending(engine))
         return; /* DRAINING stays */
-    }
     board_state(slot, engine->in_flight > 0                ? BOARD_WAITING
                       : list[CONNECTION_READING].count > 0 ? BOARD_READING
                                                            : BOARD_IDLE);
@@ -536,15 +493,12 @@ adjust_listening(struct event_engine *engine)
 {
     bool room =
         engine->connections.count < engine->connections.max || find_dispensable(engine) != NULL;
-
-    if (engine->pause_until_ns != 0 && engine->now_ns >= engine->pause_until_ns) {
+    if (engine->pause_until_ns != 0 && engine->now_ns >= engine->pause_until_ns)
         engine->pause_until_ns = 0;
-    }
-    if (!room || event_is_full(engine) || engine->pause_until_ns != 0) {
+    if (!room || event_is_full(engine) || engine->pause_until_ns != 0)
         stop_listening(engine);
-    } else {
+    else
         listen_again(engine);
-    }
 }
 
 /* Room for some thousands of connections between children; the usual room is for
@@ -553,10 +507,8 @@ static void
 widen_queue(int fd)
 {
     int size = 4 << 20;
-
-    if (fd != -1 && setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof size) == -1) {
+    if (fd != -1 && setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof size) == -1)
         setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
-    }
 }
 
 static int
@@ -564,7 +516,6 @@ prepare(struct engine_context *context)
 {
     struct event_engine *engine = &engine_here;
     struct connections *connections = &engine->connections;
-
     engine->context = context;
     engine->config = context->config;
     engine->limits = service_limits(context->config);
@@ -590,15 +541,13 @@ serve(void)
 {
     struct event_engine *engine = &engine_here;
     struct epoll_event events[EVENTS_MAX];
-
     engine->order = child_order();
     while (engine->order != CHILD_STOP) {
         engine->now_ns = service_now_ns();
         int timeout_ms = wait_ms(engine);
         if (is_ending(engine)) {
-            if (drain(engine)) {
+            if (drain(engine))
                 break;
-            }
             timeout_ms = timeout_ms < 0 || timeout_ms > RETRY_MS ? RETRY_MS : timeout_ms;
         } else {
             adjust_listening(engine);
@@ -611,9 +560,8 @@ serve(void)
             return 1;
         }
         engine->now_ns = service_now_ns();
-        if (engine->now_ns - asked_ns > BLOCKED_NS) { /* we slept, so there was nothing */
+        if (engine->now_ns - asked_ns > BLOCKED_NS) /* we slept, so there was nothing */
             engine->queue_empty_ns = engine->now_ns;
-        }
         on_events(engine, events, count);
         serve_ready(engine);
         on_timers(engine);

@@ -40,19 +40,16 @@ event_linger(struct event_engine *engine, struct connection *connection)
     connection_release(&engine->connections, connection);
     shutdown(connection->fd, SHUT_WR);
     connection_move(&engine->connections, connection, CONNECTION_CLOSING, engine->now_ns);
-    if (connection_watch(&engine->connections, connection, EPOLLIN) == -1) {
+    if (connection_watch(&engine->connections, connection, EPOLLIN) == -1)
         connection_close(&engine->connections, connection, false);
-    }
 }
 
 bool
 event_pass_on(struct event_engine *engine, struct connection *connection)
 {
     int queue_fd = engine->context->handover_fd[1];
-
-    if (queue_fd == -1 || handover_send(queue_fd, connection) == -1) {
+    if (queue_fd == -1 || handover_send(queue_fd, connection) == -1)
         return false;
-    }
     count(&engine->context->slot->handed);
     connection_close(&engine->connections, connection, true);
     return true;
@@ -62,10 +59,8 @@ void
 event_shed(struct event_engine *engine, struct connection *connection)
 {
     char byte;
-
-    if (connection->hang_events == 0) { /* a unix socket */
+    if (connection->hang_events == 0) /* a unix socket */
         shutdown(connection->fd, SHUT_RD);
-    }
     if (connection->exchange == NULL &&
         recv(connection->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) <= 0) {
         connection_close(&engine->connections, connection, false);
@@ -91,7 +86,6 @@ after_answer(struct event_engine *engine, struct connection *connection)
 {
     struct exchange *exchange = connection->exchange;
     bool keep = exchange->request.keep && !exchange->request.broken && !connection->last;
-
     connection->served = true;
     if (!keep) {
         connection_close(&engine->connections, connection, false);
@@ -111,9 +105,8 @@ after_answer(struct event_engine *engine, struct connection *connection)
     }
     /* Without siblings nobody else can take what comes next on it. */
     if (engine->now_ns < engine->slow_until_ns && engine->context->handover_fd[1] == -1 &&
-        connection->state == CONNECTION_IDLE) {
+        connection->state == CONNECTION_IDLE)
         event_shed(engine, connection);
-    }
 }
 
 /* Keeps what the socket did not take. Returns -1 when out of memory. */
@@ -123,9 +116,8 @@ keep_rest(struct event_engine *engine, struct exchange *exchange)
     exchange->rest_length = engine->answer.left;
     exchange->rest_at = 0;
     exchange->rest = malloc(exchange->rest_length);
-    if (exchange->rest == NULL) {
+    if (exchange->rest == NULL)
         return -1;
-    }
     answer_rest(&engine->answer, exchange->rest);
     return connection_watch(&engine->connections, exchange->connection, EPOLLOUT);
 }
@@ -135,7 +127,6 @@ send_answer(struct event_engine *engine, struct connection *connection)
 {
     struct exchange *exchange = connection->exchange;
     int sent = -1;
-
     if (!exchange->request.broken) {
         answer_build(&engine->answer, &exchange->request, true);
         sent = answer_send(&engine->answer, connection->fd);
@@ -157,10 +148,8 @@ event_on_output(struct event_engine *engine, struct connection *connection)
     struct exchange *exchange = connection->exchange;
     ssize_t sent = send(connection->fd, exchange->rest + exchange->rest_at, exchange->rest_length,
                         MSG_NOSIGNAL | MSG_DONTWAIT);
-
-    if (sent == -1 && (errno == EAGAIN || errno == EINTR)) {
+    if (sent == -1 && (errno == EAGAIN || errno == EINTR))
         return;
-    }
     if (sent == -1) {
         count(&engine->context->slot->aborted);
         connection_close(&engine->connections, connection, false);
@@ -182,7 +171,6 @@ static void
 refuse(struct event_engine *engine, struct connection *connection, int status)
 {
     struct request *request = &connection->exchange->request;
-
     request->id = connection->exchange->intake.id;
     request_refuse(request, status);
     service_begin(engine->context, request, engine->now_ns);
@@ -199,7 +187,6 @@ static void
 finish(struct event_engine *engine, struct connection *connection)
 {
     struct exchange *exchange = connection->exchange;
-
     engine->in_flight--;
     timers_clear(&engine->timers, &exchange->timer);
     service_end(engine->context, &exchange->request, engine->now_ns);
@@ -221,18 +208,15 @@ begin_wait(struct event_engine *engine, struct connection *connection)
     const struct request_wait *wait = &exchange->request.wait;
     int64_t until_ns = engine->now_ns + (int64_t)wait->timeout_ms * MS;
     int64_t deadline_ns = deadline_of(engine, exchange);
-
     if (timers_set(&engine->timers, &exchange->timer,
-                   until_ns < deadline_ns ? until_ns : deadline_ns) == -1) {
+                   until_ns < deadline_ns ? until_ns : deadline_ns) == -1)
         return -1;
-    }
     if (wait->fd != -1) {
         /* poll() and epoll share the values of these flags. */
         struct epoll_event event = {.events = (uint32_t)(unsigned short)wait->events,
                                     .data.u64 = event_tag(EVENT_WAIT, connection)};
-        if (epoll_ctl(engine->connections.epoll_fd, EPOLL_CTL_ADD, wait->fd, &event) == -1) {
+        if (epoll_ctl(engine->connections.epoll_fd, EPOLL_CTL_ADD, wait->fd, &event) == -1)
             return -1;
-        }
         exchange->waits_for = wait->fd;
     }
     return connection_watch(&engine->connections, connection, EPOLLIN);
@@ -279,10 +263,8 @@ static bool
 needs_watch(struct event_engine *engine, const struct router_entry *entry)
 {
     const struct event_slow *slow = slow_slot(engine, entry);
-
-    if (slow->entry != entry || slow->until_ns < engine->now_ns) {
+    if (slow->entry != entry || slow->until_ns < engine->now_ns)
         return true;
-    }
     return !event_give_away(engine) || engine->config->request_timeout_ms > 0 ||
            engine->config->slow_ms > 0;
 }
@@ -294,16 +276,14 @@ call(struct event_engine *engine, struct connection *connection, const short *re
     struct exchange *exchange = connection->exchange;
     struct request *request = &exchange->request;
     int64_t begun_ns = engine->now_ns;
-
     connection_move(&engine->connections, connection, CONNECTION_RUNNING, begun_ns);
     board_state(engine->context->slot, BOARD_RUNNING);
     bool needed = needs_watch(engine, request->entry);
     enum fh_result result = service_call(&engine->watch, begun_ns, needed, request, revents);
 
     engine->now_ns = service_now_ns();
-    if (engine->now_ns - begun_ns > WATCH_SLOW_NS) {
+    if (engine->now_ns - begun_ns > WATCH_SLOW_NS)
         remember_slow(engine, request->entry);
-    }
     if (request->timed_out) {
         count(&engine->context->slot->timed_out);
         engine->retire = true; /* what a handler leaves behind that was stopped anywhere? */
@@ -341,7 +321,6 @@ event_on_peer(struct event_engine *engine, struct connection *connection, bool g
     uint16_t id = connection->exchange->request.id;
     ssize_t length = recv(connection->fd, bytes, sizeof bytes, MSG_PEEK | MSG_DONTWAIT);
     size_t abort = length <= 0 ? 0 : intake_abort(id, bytes, (size_t)length);
-
     if (gone) {
         count(&engine->context->slot->aborted);
         cancel(engine, connection, 0);
@@ -367,10 +346,8 @@ waited_too_long(struct event_engine *engine)
     uint64_t deadline_ms = engine->config->queue_deadline_ms;
     struct pollfd queues[] = {{.fd = engine->context->listen_fd, .events = POLLIN},
                               {.fd = engine->context->handover_fd[0], .events = POLLIN}};
-
-    if (deadline_ms == 0 || engine->now_ns - engine->queue_empty_ns <= (int64_t)deadline_ms * MS) {
+    if (deadline_ms == 0 || engine->now_ns - engine->queue_empty_ns <= (int64_t)deadline_ms * MS)
         return false;
-    }
     /* The last of a queue, or one that came just after it was gone. */
     if (poll(queues, 2, 0) == 0) {
         engine->queue_empty_ns = engine->now_ns;
@@ -385,23 +362,19 @@ start(struct event_engine *engine, struct connection *connection, bool gone)
 {
     struct exchange *exchange = connection->exchange;
     struct request *request = &exchange->request;
-
     if (gone) {
         drop_aborted(engine, connection);
         return;
     }
     int refused = service_take(request, &exchange->intake);
-    if (refused == 0) {
+    if (refused == 0)
         refused = service_overdue(engine->config, request);
-    }
     engine->left -= engine->left > 0;
     engine->in_flight++;
-    if (refused == 0 && waited_too_long(engine)) {
+    if (refused == 0 && waited_too_long(engine))
         refused = 503;
-    }
-    if (refused == 0) {
+    if (refused == 0)
         request_route(request, engine->context->router);
-    }
     service_begin(engine->context, request, engine->now_ns);
     if (refused != 0) {
         request_refuse(request, refused);
@@ -420,7 +393,6 @@ send_reply(struct event_engine *engine, struct connection *connection)
     const struct intake *intake = &connection->exchange->intake;
     ssize_t sent =
         send(connection->fd, intake->reply, intake->reply_length, MSG_NOSIGNAL | MSG_DONTWAIT);
-
     if (sent != intake->reply_length) {
         connection_close(&engine->connections, connection, false);
         return false;
@@ -438,7 +410,6 @@ await_more(struct event_engine *engine, struct connection *connection)
 {
     struct connections *connections = &engine->connections;
     bool begun = connection->state == CONNECTION_READING;
-
     if (intake_is_empty(&connection->exchange->intake)) {
         connection_release(connections, connection);
         connection_move(connections, connection, CONNECTION_IDLE, engine->now_ns);
@@ -447,16 +418,14 @@ await_more(struct event_engine *engine, struct connection *connection)
          * to go on arriving. */
         connection_move(connections, connection, CONNECTION_READING, engine->now_ns);
     }
-    if (connection_watch(connections, connection, EPOLLIN) == -1) {
+    if (connection_watch(connections, connection, EPOLLIN) == -1)
         connection_close(connections, connection, false);
-    }
 }
 
 void
 event_advance(struct event_engine *engine, struct connection *connection, bool gone)
 {
     struct intake *intake = &connection->exchange->intake;
-
     for (;;) {
         switch (intake_next(intake)) {
         case INTAKE_MORE:
@@ -468,14 +437,12 @@ event_advance(struct event_engine *engine, struct connection *connection, bool g
         case INTAKE_ABORTED:
             count(&engine->context->slot->aborted);
             count(&engine->context->slot->skipped);
-            if (!send_reply(engine, connection)) {
+            if (!send_reply(engine, connection))
                 return;
-            }
             break;
         case INTAKE_REPLY:
-            if (!send_reply(engine, connection)) {
+            if (!send_reply(engine, connection))
                 return;
-            }
             break;
         case INTAKE_REFUSED:
             refuse(engine, connection, intake->refused);
@@ -495,7 +462,6 @@ event_on_input(struct event_engine *engine, struct connection *connection, bool 
     char *room;
     size_t size = exchange == NULL ? 0 : intake_room(&exchange->intake, &room);
     ssize_t got = size == 0 ? 0 : recv(connection->fd, room, size, MSG_DONTWAIT);
-
     if (got > 0) {
         intake_filled(&exchange->intake, (size_t)got);
         event_advance(engine, connection, gone);
@@ -521,15 +487,13 @@ io_flush(struct request *request)
     int fd = exchange->connection->fd;
     struct pollfd writable = {.fd = fd, .events = POLLOUT};
     int sent;
-
     pthread_mutex_lock(&engine->watch.lock);
     answer_build(&engine->answer, request, false);
     pthread_mutex_unlock(&engine->watch.lock);
     while ((sent = answer_send(&engine->answer, fd)) == 1) {
         int ready = poll(&writable, 1, (int)engine->config->read_timeout_ms);
-        if (ready == 0 || (ready == -1 && errno != EINTR)) {
+        if (ready == 0 || (ready == -1 && errno != EINTR))
             return -1;
-        }
     }
     return sent;
 }
@@ -539,7 +503,6 @@ io_gone(struct request *request)
 {
     const struct exchange *exchange = request->owner;
     const struct connection *connection = exchange->connection;
-
     return request->timed_out || service_peer_gone(connection->fd, connection->hang_events);
 }
 

@@ -46,7 +46,6 @@ handover_send(int queue_fd, const struct connection *connection)
     int fds[2] = {connection->fd, -1};
     union control control = {.room = {0}};
     struct msghdr message = {.msg_iov = part, .msg_iovlen = 2, .msg_control = control.room};
-
     if (exchange != NULL) {
         const struct intake *intake = &exchange->intake;
         if (intake->end > BYTES_MAX) {
@@ -84,7 +83,6 @@ settle(struct connections *connections, struct connection *connection, const str
        int spool_fd)
 {
     enum connection_state state = CONNECTION_IDLE;
-
     connection->hang_events = letter->hang_events;
     connection->served = letter->served;
     connection->last = letter->last;

@@ -26,12 +26,10 @@ move_down(struct timers *timers, struct timer *timer, size_t place)
 {
     for (;;) {
         size_t child = place * 2;
-        if (child < timers->count && timers->heap[child]->at_ns < timers->heap[child - 1]->at_ns) {
+        if (child < timers->count && timers->heap[child]->at_ns < timers->heap[child - 1]->at_ns)
             child++;
-        }
-        if (child > timers->count || timers->heap[child - 1]->at_ns >= timer->at_ns) {
+        if (child > timers->count || timers->heap[child - 1]->at_ns >= timer->at_ns)
             break;
-        }
         put(timers, timers->heap[child - 1], place);
         place = child;
     }
@@ -45,9 +43,8 @@ timers_set(struct timers *timers, struct timer *timer, int64_t at_ns)
     if (timers->count == timers->size) {
         size_t size = timers->size == 0 ? 16 : timers->size * 2;
         struct timer **heap = realloc(timers->heap, size * sizeof *heap);
-        if (heap == NULL) {
+        if (heap == NULL)
             return -1;
-        }
         timers->heap = heap;
         timers->size = size;
     }
@@ -61,20 +58,16 @@ void
 timers_clear(struct timers *timers, struct timer *timer)
 {
     size_t place = timer->place;
-
-    if (place == 0) {
+    if (place == 0)
         return;
-    }
     timer->place = 0;
     struct timer *last = timers->heap[--timers->count];
-    if (last == timer) {
+    if (last == timer)
         return;
-    }
-    if (place > 1 && timers->heap[place / 2 - 1]->at_ns > last->at_ns) {
+    if (place > 1 && timers->heap[place / 2 - 1]->at_ns > last->at_ns)
         move_up(timers, last, place);
-    } else {
+    else
         move_down(timers, last, place);
-    }
 }
 
 struct timer *

@@ -37,7 +37,6 @@ static void
 next_record(void)
 {
     const struct intake *intake = offer.intake;
-
     if (offer.next == BEGIN) {
         record_encode_header(offer.frame, RECORD_BEGIN_REQUEST, intake->id, 8, 0);
         memset(offer.frame + RECORD_HEADER_SIZE, 0, 8);
@@ -68,7 +67,6 @@ copy_content(char *to, size_t size)
 {
     const struct intake *intake = offer.intake;
     size_t length = offer.content_left < size ? offer.content_left : size;
-
     if (offer.next == PARAMS) {
         memcpy(to, intake->buffer + intake->params + offer.taken, length);
     } else if (intake->spool_fd == -1) {
@@ -87,16 +85,14 @@ int
 OS_Read(int fd, char *buf, size_t len)
 {
     size_t done = 0;
-
     (void)fd;
     while (done < len) {
         if (offer.frame_at < offer.frame_length) {
             buf[done++] = offer.frame[offer.frame_at++];
         } else if (offer.content_left > 0) {
             size_t length = copy_content(buf + done, len - done);
-            if (length == 0) {
+            if (length == 0)
                 break;
-            }
             done += length;
         } else if (offer.next != OVER) {
             next_record();

@@ -77,14 +77,12 @@ drop_slowly(struct loop *loop)
     char waste[4096];
     struct pollfd poll_fd = {.fd = loop->fd, .events = POLLIN};
     int64_t end_ns = service_now_ns() + LINGER_MS * INT64_C(1000000);
-
     shutdown(loop->fd, SHUT_WR);
     for (;;) {
         int64_t left_ms = (end_ns - service_now_ns()) / 1000000;
         if (left_ms <= 0 || poll(&poll_fd, 1, (int)left_ms) <= 0 ||
-            recv(loop->fd, waste, sizeof waste, MSG_DONTWAIT) <= 0) {
+            recv(loop->fd, waste, sizeof waste, MSG_DONTWAIT) <= 0)
             break;
-        }
     }
     drop(loop);
 }
@@ -96,10 +94,8 @@ static bool
 give_up(struct loop *loop)
 {
     char byte;
-
-    if (loop->hang_events == 0) {
+    if (loop->hang_events == 0)
         shutdown(loop->fd, SHUT_RD);
-    }
     return recv(loop->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) <= 0;
 }
 
@@ -125,26 +121,20 @@ wait_readable(struct loop *loop)
         };
         int64_t left_ms = (end_ns - service_now_ns()) / 1000000;
         int ready = poll(fds, 3, left_ms < 0 ? 0 : (int)left_ms + 1);
-        if (ready == -1 && errno != EINTR) {
+        if (ready == -1 && errno != EINTR)
             return -1;
-        }
-        if (ready > 0 && fds[0].revents != 0) {
+        if (ready > 0 && fds[0].revents != 0)
             return 1;
-        }
         enum child_order order = child_order();
-        if (order == CHILD_STOP || left_ms <= 0) {
+        if (order == CHILD_STOP || left_ms <= 0)
             return 0;
-        }
-        if (order != CHILD_SERVE && idle && loop->served) {
+        if (order != CHILD_SERVE && idle && loop->served)
             return give_up(loop) ? 0 : 1;
-        }
         /* A fresh connection's request is on its way: closing would lose it. */
-        if (order != CHILD_SERVE && idle && left_ms > FRESH_MS) {
+        if (order != CHILD_SERVE && idle && left_ms > FRESH_MS)
             end_ns = service_now_ns() + FRESH_MS * INT64_C(1000000);
-        }
-        if (ready > 0 && fds[2].revents != 0) {
+        if (ready > 0 && fds[2].revents != 0)
             return give_up(loop) ? 0 : 1;
-        }
     }
 }
 
@@ -154,15 +144,12 @@ read_more(struct loop *loop)
 {
     char *room;
     size_t size = intake_room(&loop->intake, &room);
-
-    if (size == 0) {
+    if (size == 0)
         return 0;
-    }
     int ready = wait_readable(loop);
     if (ready != 1) {
-        if (!intake_is_empty(&loop->intake)) {
+        if (!intake_is_empty(&loop->intake))
             board_count(&loop->context->slot->dropped);
-        }
         return 0;
     }
     ssize_t got = recv(loop->fd, room, size, 0);
@@ -215,10 +202,8 @@ static int
 put_library(struct request *request, size_t head_length)
 {
     struct loop *loop = request->owner;
-
-    if (head_length > 0) {
+    if (head_length > 0)
         FCGX_PutStr(loop->answer.head, (int)head_length, loop->library.out);
-    }
     if (request->out_length > 0 && request_sends_body(request)) {
         FCGX_PutStr(request->out, (int)request->out_length, loop->library.out);
         request->out_length = 0;
@@ -232,7 +217,6 @@ static int
 io_flush(struct request *request)
 {
     struct loop *loop = request->owner;
-
     pthread_mutex_lock(&loop->watch.lock);
     size_t head_length = take_head(request, false);
     pthread_mutex_unlock(&loop->watch.lock);
@@ -263,15 +247,12 @@ static int
 take_params(struct request *request, char **environment)
 {
     size_t count = 0;
-
-    while (environment[count] != NULL) {
+    while (environment[count] != NULL)
         count++;
-    }
-    if (request_reserve_params(request, count) == -1) {
+    if (request_reserve_params(request, count) == -1)
         return 500;
-    }
-    for (size_t index = 0; index < count; index++) {
-        const char *name = environment[index];
+    for (size_t i = 0; i < count; i++) {
+        const char *name = environment[i];
         /* A NUL in the name ends the library's string before the '='. */
         size_t name_length = strcspn(name, "=");
         const char *value = name + name_length + (name[name_length] == '=');
@@ -291,12 +272,10 @@ take_request(struct loop *loop)
     const char *end = intake->buffer + intake->params_end;
     struct record_pair pair;
     int found;
-
     while ((found = record_next_pair(&cursor, end, &pair)) == 1) {
     }
-    if (found == -1) {
+    if (found == -1)
         return 400; /* the library would drop the connection */
-    }
     guard_offer(intake);
     loop->library.ipcFd = loop->fd;
     loop->library.keepConnection = 1; /* else FCGX_Accept_r() closes ipcFd before it begins */
@@ -308,9 +287,8 @@ take_request(struct loop *loop)
     request->keep = intake->keep;
     request->body.length = intake->body_length;
     int refused = take_params(request, loop->library.envp);
-    if (refused == 0) {
+    if (refused == 0)
         refused = request_check_length(request, intake->body_length);
-    }
     return refused != 0 ? refused : service_overdue(loop->context->config, request);
 }
 
@@ -321,7 +299,6 @@ call(struct loop *loop, const short *revents)
     struct request *request = &loop->request;
     bool limited = config->request_timeout_ms > 0 || config->slow_ms > 0;
     enum fh_result result = service_call(&loop->watch, service_now_ns(), limited, request, revents);
-
     if (request->timed_out) {
         board_count(&loop->context->slot->timed_out);
         loop->left = 0; /* what a handler leaves behind that was stopped anywhere? */
@@ -338,18 +315,15 @@ wait_and_resume(struct loop *loop)
     int64_t limit_ns = limit_ms == 0 ? INT64_MAX : request->start_ns + limit_ms * 1000000;
     int64_t wait_ns = service_now_ns() + (int64_t)request->wait.timeout_ms * 1000000;
     int64_t end_ns = wait_ns < limit_ns ? wait_ns : limit_ns;
-
     for (;;) {
         struct pollfd fds[] = {{.fd = request->wait.fd, .events = request->wait.events},
                                {.fd = loop->fd, .events = loop->hang_events}};
         int64_t left_ns = end_ns - service_now_ns();
         int ready = poll(fds, 2, left_ns <= 0 ? 0 : (int)((left_ns + 999999) / 1000000));
-        if (ready > 0 && fds[0].revents != 0) {
+        if (ready > 0 && fds[0].revents != 0)
             return call(loop, &fds[0].revents);
-        }
-        if (ready == 0 && left_ns <= 0 && end_ns < limit_ns) {
+        if (ready == 0 && left_ns <= 0 && end_ns < limit_ns)
             return call(loop, &fds[0].revents); /* 0: the time has passed */
-        }
         if (ready == 0 && left_ns <= 0) {
             board_count(&loop->context->slot->timed_out);
             request_cancel(request, 504);
@@ -368,14 +342,12 @@ run_request(struct loop *loop)
 {
     struct engine_context *context = loop->context;
     struct request *request = &loop->request;
-
     loop->left--;
     request_route(request, context->router);
     service_begin(context, request, service_now_ns());
     enum fh_result result = call(loop, NULL);
-    while (result == FH_WAIT) {
+    while (result == FH_WAIT)
         result = wait_and_resume(loop);
-    }
     bool whole = !request->broken && put_library(request, take_head(request, true)) == 0;
     service_end(context, request, service_now_ns()); /* while the parameters live */
     if (whole) {
@@ -395,7 +367,6 @@ serve_request(struct loop *loop)
 {
     struct request *request = &loop->request;
     int refused = take_request(loop);
-
     if (refused != 0) {
         FCGX_Free(&loop->library, 0);
         loop->library.ipcFd = -1;
@@ -412,9 +383,8 @@ serve_request(struct loop *loop)
     int stays = request->keep && !request->broken;
     guard_offer(NULL);
     request_reset(request);
-    if (loop->fd != -1) {
+    if (loop->fd != -1)
         intake_reset(&loop->intake);
-    }
     return stays;
 }
 
@@ -453,9 +423,8 @@ serve_connection(struct loop *loop)
             stays = 0;
             break;
         }
-        if (!stays && loop->fd != -1) {
+        if (!stays && loop->fd != -1)
             drop(loop);
-        }
     }
 }
 
@@ -467,14 +436,11 @@ init_library(void)
 {
     static const int taken[] = {SIGPIPE, SIGUSR1, SIGTERM};
     struct sigaction saved[3];
-
-    for (int index = 0; index < 3; index++) {
-        sigaction(taken[index], NULL, &saved[index]);
-    }
+    for (int i = 0; i < 3; i++)
+        sigaction(taken[i], NULL, &saved[i]);
     int result = FCGX_Init();
-    for (int index = 0; index < 3; index++) {
-        sigaction(taken[index], &saved[index], NULL);
-    }
+    for (int i = 0; i < 3; i++)
+        sigaction(taken[i], &saved[i], NULL);
     return result;
 }
 
@@ -483,10 +449,8 @@ static int64_t
 on_slow(void *owner, int64_t now_ns)
 {
     struct loop *loop = owner;
-
-    if (time_limit_running() == NULL) {
+    if (time_limit_running() == NULL)
         return INT64_MAX;
-    }
     int64_t next_ns = time_limit_keep(loop->context->config, &loop->watch, now_ns);
     if (next_ns == TIME_LIMIT_OVER) {
         time_limit_give_up(loop->context->slot, &loop->request, loop->fd);
@@ -501,7 +465,6 @@ prepare(struct engine_context *context)
     struct loop *loop = &loop_here;
     struct epoll_event listener = {.events = EPOLLIN | EPOLLEXCLUSIVE};
     struct epoll_event orders = {.events = EPOLLIN};
-
     loop->context = context;
     loop->limits = service_limits(context->config);
     loop->left = service_quota(context->config);
@@ -535,7 +498,6 @@ make_blocking(struct loop *loop)
     uint64_t timeout_ms = loop->context->config->read_timeout_ms;
     struct timeval timeout = {.tv_sec = (time_t)(timeout_ms / 1000),
                               .tv_usec = (suseconds_t)(timeout_ms % 1000) * 1000};
-
     fcntl(loop->fd, F_SETFL, 0);
     setsockopt(loop->fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout);
 }
@@ -544,7 +506,6 @@ static int
 serve(void)
 {
     struct loop *loop = &loop_here;
-
     while (loop->left > 0 && child_order() == CHILD_SERVE) {
         struct epoll_event event;
         board_state(loop->context->slot, BOARD_IDLE);
@@ -553,9 +514,8 @@ serve(void)
             log_error("epoll: %s; this child ends", strerror(errno));
             return 1;
         }
-        if (count <= 0) {
+        if (count <= 0)
             continue;
-        }
         loop->fd = service_accept(loop->context, &loop->hang_events);
         if (loop->fd != -1) {
             make_blocking(loop);

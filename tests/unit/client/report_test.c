@@ -81,10 +81,9 @@ new_report(void)
 static bool
 says(const char *needle)
 {
-    for (size_t i = 0; i < verdict.count; i++) {
+    for (size_t i = 0; i < verdict.count; i++)
         if (strstr(verdict.reason[i].text, needle) != NULL)
             return true;
-    }
     return false;
 }
 

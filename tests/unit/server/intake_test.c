@@ -28,9 +28,8 @@ record(uint8_t type, uint16_t id, const void *content, size_t length, uint8_t pa
     record_encode_header(wire.bytes + wire.length, (enum record_type)type, id, (uint16_t)length,
                          padding);
     wire.length += RECORD_HEADER_SIZE;
-    if (length > 0) {
+    if (length > 0)
         memcpy(wire.bytes + wire.length, content, length);
-    }
     memset(wire.bytes + wire.length + length, 'p', padding);
     wire.length += length + padding;
 }
@@ -64,9 +63,8 @@ feed(struct intake *intake, size_t *at, size_t piece)
 {
     for (;;) {
         enum intake_result result = intake_next(intake);
-        if (result != INTAKE_MORE || *at == wire.length) {
+        if (result != INTAKE_MORE || *at == wire.length)
             return result;
-        }
         char *room;
         size_t size = intake_room(intake, &room);
         assert_true(size >= INTAKE_ROOM);
@@ -118,7 +116,6 @@ static void
 requests_cut_at_every_size_are_whole(void **state)
 {
     struct intake *intake = *state;
-
     whole_request(1, "parameters", "the body", 0);
     whole_request(65535, "pq", "", 255);
     whole_request(256, "other parameters", "b1", 7);
@@ -142,7 +139,6 @@ static void
 a_request_in_one_piece_is_not_moved(void **state)
 {
     struct intake *intake = *state;
-
     begin(1, RECORD_RESPONDER, 0);
     record(RECORD_PARAMS, 1, "parameters", 10, 6);
     record(RECORD_PARAMS, 1, NULL, 0, 0);
@@ -159,15 +155,12 @@ a_long_body_is_in_a_file(void **state)
     static char body[65535];
     static char back[65535];
     size_t total = 0;
-
-    for (size_t index = 0; index < sizeof body; index++) {
-        body[index] = (char)(index * 31);
-    }
+    for (size_t i = 0; i < sizeof body; i++)
+        body[i] = (char)(i * 31);
     begin(1, RECORD_RESPONDER, 0);
     record(RECORD_PARAMS, 1, NULL, 0, 0);
-    for (; total < 500000; total += sizeof body) {
+    for (; total < 500000; total += sizeof body)
         record(RECORD_STDIN, 1, body, sizeof body, 1);
-    }
     record(RECORD_STDIN, 1, NULL, 0, 0);
     size_t at = 0;
     assert_int_equal(feed(intake, &at, 1000), INTAKE_REQUEST);
@@ -185,12 +178,10 @@ parameters_up_to_the_limit_pass(void **state)
 {
     struct intake *intake = *state;
     static char params[65535];
-
     memset(params, 'x', sizeof params);
     begin(1, RECORD_RESPONDER, 0);
-    for (int index = 0; index < 4; index++) {
+    for (int i = 0; i < 4; i++)
         record(RECORD_PARAMS, 1, params, sizeof params, 0);
-    }
     record(RECORD_PARAMS, 1, params, 4, 0);
     record(RECORD_PARAMS, 1, NULL, 0, 0);
     record(RECORD_STDIN, 1, NULL, 0, 0);
@@ -206,7 +197,6 @@ management_is_answered_between_records(void **state)
     struct intake *intake = *state;
     static const char query[] = "\x0d\0FCGI_MAX_REQS";
     size_t at = 0;
-
     begin(1, RECORD_RESPONDER, 0);
     record(RECORD_GET_VALUES, 0, query, sizeof query - 1, 3);
     record(42, 0, "?", 1, 0);
@@ -230,7 +220,6 @@ a_second_id_is_told_that_it_cannot_be_multiplexed(void **state)
 {
     struct intake *intake = *state;
     size_t at = 0;
-
     begin(1, RECORD_RESPONDER, 1);
     begin(2, RECORD_RESPONDER, 1);
     record(RECORD_PARAMS, 2, "other", 5, 0);
@@ -250,7 +239,6 @@ other_roles_are_unknown(void **state)
 {
     struct intake *intake = *state;
     size_t at = 0;
-
     begin(3, RECORD_AUTHORIZER, 1);
     record(RECORD_PARAMS, 3, "x", 1, 0);
     begin(4, 9, 0);
@@ -267,7 +255,6 @@ static void
 an_abort_ends_a_request_wherever_it_comes(void **state)
 {
     struct intake *intake = *state;
-
     whole_request(5, "parameters", "the body", 0);
     size_t length = wire.length;
     /* behind each record, and behind the whole: offsets where a record begins */
@@ -282,9 +269,8 @@ an_abort_ends_a_request_wherever_it_comes(void **state)
         assert_true(intake_is_empty(intake));
         wire.length = 0;
         whole_request(5, "parameters", "the body", 0);
-        if (at == length) {
+        if (at == length)
             break;
-        }
     }
 }
 
@@ -293,20 +279,17 @@ too_much_is_refused(void **state)
 {
     struct intake *intake = *state;
     static char content[65535];
-
     begin(1, RECORD_RESPONDER, 0);
-    for (int index = 0; index < 5; index++) {
+    for (int i = 0; i < 5; i++)
         record(RECORD_PARAMS, 1, content, sizeof content, 0);
-    }
     assert_int_equal(feed_all(intake), INTAKE_REFUSED);
     assert_int_equal(intake->refused, 431);
     intake_drop(intake);
     wire.length = 0;
     begin(1, RECORD_RESPONDER, 0);
     record(RECORD_PARAMS, 1, NULL, 0, 0);
-    for (int index = 0; index < 17; index++) {
+    for (int i = 0; i < 17; i++)
         record(RECORD_STDIN, 1, content, sizeof content, 0);
-    }
     assert_int_equal(feed_all(intake), INTAKE_REFUSED);
     assert_int_equal(intake->refused, 413);
 }
@@ -316,12 +299,10 @@ nothing_malformed_is_let_through(void **state)
 {
     struct intake *intake = *state;
     static const char eight[8] = {0, RECORD_RESPONDER};
-
     for (int form = 0; form < 13; form++) {
         wire.length = 0;
-        if (form >= 6) {
+        if (form >= 6)
             begin(1, RECORD_RESPONDER, 1);
-        }
         switch (form) {
         case 0: /* an HTTP client */
             memcpy(wire.bytes, "GET / HTTP/1.1\r\n", 16);
@@ -378,7 +359,6 @@ static void
 records_of_closed_ids_are_ignored(void **state)
 {
     struct intake *intake = *state;
-
     record(RECORD_STDIN, 9, "left over", 9, 2);
     record(RECORD_ABORT_REQUEST, 9, NULL, 0, 0);
     record(RECORD_PARAMS, 9, NULL, 0, 0);

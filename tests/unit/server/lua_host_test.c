@@ -158,15 +158,15 @@ every_kind_of_error_is_one_500_and_one_line(void **state)
     char text[512];
     (void)state;
 
-    for (size_t index = 0; index < sizeof cases / sizeof *cases; index++) {
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         snprintf(text, sizeof text,
                  "return function(request) if request:query('ok') then return request:write('ok') "
                  "and nil end\n%s\nend\n",
-                 cases[index].body);
+                 cases[i].body);
         load(text);
         for (int round = 0; round < 2; round++) {
             get("");
-            expect_failure(cases[index].logged);
+            expect_failure(cases[i].logged);
             get("ok");
             expect(200, "ok");
         }
@@ -186,12 +186,12 @@ memory_is_bounded_and_comes_back(void **state)
     char text[512];
     (void)state;
 
-    for (size_t index = 0; index < sizeof bodies / sizeof *bodies; index++) {
+    for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
         snprintf(text, sizeof text,
                  "return function(request) if request:query('ok') then\n"
                  "request:write(collectgarbage('count') < 2000 and 'ok' or 'big') return end\n"
                  "%s\nend\n",
-                 bodies[index]);
+                 bodies[i]);
         assert_true(load_with(text, NULL, (struct lua_options){.memory_max = 16 << 20}));
         for (int round = 0; round < 3; round++) {
             get("");
@@ -226,12 +226,11 @@ broken_scripts_are_refused_with_file_and_line(void **state)
     };
     (void)state;
 
-    for (size_t index = 0; index < sizeof cases / sizeof *cases; index++) {
-        assert_false(load_with(cases[index].text, NULL, (struct lua_options){0}));
-        if (strstr(error_text, cases[index].reason) == NULL ||
-            strncmp(error_text, folder, strlen(folder)) != 0) {
-            fail_msg("expected \"%s\" in: %s", cases[index].reason, error_text);
-        }
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_false(load_with(cases[i].text, NULL, (struct lua_options){0}));
+        if (strstr(error_text, cases[i].reason) == NULL ||
+            strncmp(error_text, folder, strlen(folder)) != 0)
+            fail_msg("expected \"%s\" in: %s", cases[i].reason, error_text);
     }
 }
 
@@ -398,9 +397,8 @@ sleeping_lasts_the_whole_time_and_lets_others_run(void **state)
 
     assert_int_equal(request_resume(first, 0), FH_WAIT); /* too early: the rest is left */
     enum fh_result result = FH_WAIT;
-    while (result == FH_WAIT) {
+    while (result == FH_WAIT)
         result = wait_and_resume();
-    }
     expect(200, "slept 30");
 }
 
@@ -436,7 +434,6 @@ interrupted(const char *head, const char *body, bool no_jit)
     const struct itimerval none = {.it_value = {0}};
     const struct itimerval timer = {.it_value = {.tv_usec = 20000},
                                     .it_interval = {.tv_usec = 20000}};
-
     snprintf(text, sizeof text,
              "%sreturn function(r) if r:query('ok') then r:write('ok') return end\n%s\nend\n", head,
              body);

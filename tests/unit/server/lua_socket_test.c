@@ -31,22 +31,18 @@ play(int fd, const struct step *step)
     char input[256];
     size_t length = 0;
     size_t wanted = step->expect == NULL ? 0 : strlen(step->expect);
-
     while (length < wanted) {
         ssize_t got = read(fd, input + length, wanted - length);
-        if (got <= 0) {
+        if (got <= 0)
             _exit(1);
-        }
         length += (size_t)got;
     }
-    if (wanted > 0 && memcmp(input, step->expect, wanted) != 0) {
+    if (wanted > 0 && memcmp(input, step->expect, wanted) != 0)
         _exit(2);
-    }
     for (const char *byte = step->answer; *byte != '\0'; byte++) {
         size_t part = step->pause_ms == 0 ? strlen(byte) : 1;
-        if (write(fd, byte, part) != (ssize_t)part) {
+        if (write(fd, byte, part) != (ssize_t)part)
             _exit(3);
-        }
         byte += part - 1;
         usleep((useconds_t)step->pause_ms * 1000);
     }
@@ -56,12 +52,10 @@ static void
 serve(int listener, const struct step *step)
 {
     int fd = -1;
-
     signal(SIGPIPE, SIG_IGN);
     for (; step->answer != NULL; step++) {
-        if (fd == -1) {
+        if (fd == -1)
             fd = accept(listener, NULL, NULL);
-        }
         play(fd, step);
         if (step->close) {
             close(fd);
@@ -77,7 +71,6 @@ start_peer(const struct step *list)
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t size = sizeof address;
     int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
     assert_int_equal(bind(listener, (struct sockaddr *)&address, size), 0);
     assert_int_equal(listen(listener, 8), 0);
     assert_int_equal(getsockname(listener, (struct sockaddr *)&address, &size), 0);
@@ -96,7 +89,6 @@ static void
 stop_peer(void)
 {
     int how = 0;
-
     kill(peer, SIGTERM);
     waitpid(peer, &how, 0);
     assert_true(WIFSIGNALED(how));
@@ -108,7 +100,6 @@ load_body(const char *body)
 {
     char text[2048];
     char argument[16];
-
     snprintf(argument, sizeof argument, "%d", port);
     snprintf(text, sizeof text, "local port = tonumber(...)\nreturn function(r)\n%s\nend\n", body);
     assert_true(load_with(text, argument, (struct lua_options){0}));
@@ -118,9 +109,8 @@ static int
 descriptors(void)
 {
     int count = 0;
-    for (int fd = 0; fd < 256; fd++) {
+    for (int fd = 0; fd < 256; fd++)
         count += dup2(fd, fd) == fd;
-    }
     return count;
 }
 
@@ -270,10 +260,10 @@ wrong_arguments_are_errors(void **state)
     (void)state;
 
     start_peer(list);
-    for (size_t index = 0; index < sizeof cases / sizeof *cases; index++) {
-        load_body(cases[index].body);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        load_body(cases[i].body);
         get("");
-        expect_failure(cases[index].logged);
+        expect_failure(cases[i].logged);
     }
     stop_peer();
 }

@@ -21,7 +21,6 @@ expect(const char *text, const char *key, const char *expected, size_t expected_
     size_t length = strlen(text);
     char *copy = malloc(length + 1);
     struct query_pair pair = {0};
-
     assert_non_null(copy);
     memmove(copy + 1, text, length); /* the last byte of the block is the last of the text */
     bool found = query_find(copy + 1, length, key, strlen(key), &pair);
@@ -133,9 +132,9 @@ random_bytes_stay_inside(void **state)
         char text[24];
         char decoded[24];
         size_t length = (size_t)round % sizeof text;
-        for (size_t index = 0; index < length; index++) {
+        for (size_t i = 0; i < length; i++) {
             seed = seed * 1664525 + 1013904223;
-            text[index] = alphabet[(seed >> 16) % sizeof alphabet];
+            text[i] = alphabet[(seed >> 16) % sizeof alphabet];
         }
         const char *cursor = text;
         const char *before = text;

@@ -15,14 +15,13 @@ a_header_survives_its_way(void **state)
 {
     static const uint16_t ids[] = {0, 1, 255, 256, 65535};
     char bytes[RECORD_HEADER_SIZE];
-
     (void)state;
-    for (size_t index = 0; index < sizeof ids / sizeof *ids; index++) {
-        record_encode_header(bytes, RECORD_STDOUT, ids[index], 65535, 255);
+    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
+        record_encode_header(bytes, RECORD_STDOUT, ids[i], 65535, 255);
         struct record_header header = record_decode_header(bytes);
         assert_int_equal(header.version, 1);
         assert_int_equal(header.type, RECORD_STDOUT);
-        assert_int_equal(header.id, ids[index]);
+        assert_int_equal(header.id, ids[i]);
         assert_int_equal(header.content_length, 65535);
         assert_int_equal(header.padding_length, 255);
         assert_int_equal(bytes[7], 0);
@@ -48,7 +47,6 @@ static void
 pairs_of_every_length_come_back_and_cut_ones_do_not(void **state)
 {
     static const size_t lengths[] = {0, 1, 126, 127, 128, 255, 256, 70000};
-
     (void)state;
     for (size_t name = 0; name < 7; name++) {
         for (size_t value = 0; value < 8; value++) {
@@ -76,7 +74,6 @@ the_long_form_may_hold_a_short_length(void **state)
     static const char bytes[] = "\x80\0\0\1\x80\0\0\2nvv";
     const char *cursor = bytes;
     struct record_pair pair;
-
     (void)state;
     assert_int_equal(record_next_pair(&cursor, bytes + sizeof bytes - 1, &pair), 1);
     assert_memory_equal(pair.name, "n", 1);
@@ -89,7 +86,6 @@ lengths_that_would_overflow_are_malformed(void **state)
     static const char bytes[] = "\xff\xff\xff\xff\xff\xff\xff\xff.";
     const char *cursor = bytes;
     struct record_pair pair;
-
     (void)state;
     assert_int_equal(record_next_pair(&cursor, bytes + sizeof bytes - 1, &pair), -1);
 }
@@ -100,7 +96,6 @@ each_known_variable_is_told_once(void **state)
     char query[4096];
     size_t length = 0;
     char reply[RECORD_VALUES_SIZE];
-
     (void)state;
     static const char *const names[] = {"FCGI_MAX_REQS", "FCGI_NONE", "FCGI_MAX_CONNS",
                                         "FCGI_MPXS_CONNS"};
@@ -130,7 +125,6 @@ static void
 a_query_that_is_cut_is_answered_as_far_as_it_goes(void **state)
 {
     char reply[RECORD_VALUES_SIZE];
-
     (void)state;
     size_t total = record_encode_values(reply, "\x0f\0FCGI_MPXS_CONNS\x7f", 18, 1, 1);
     assert_int_equal(record_decode_header(reply).content_length, 18);

@@ -141,12 +141,10 @@ static void
 expect_refused(const char *path, const char *handler, const char *reason)
 {
     const struct route route = {path, handler, NULL, NULL};
-
     router = make(&route, 1);
     assert_null(router);
-    if (strstr(error_text, reason) == NULL) {
+    if (strstr(error_text, reason) == NULL)
         fail_msg("expected \"%s\" in: %s", reason, error_text);
-    }
 }
 
 static void

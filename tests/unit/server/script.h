@@ -89,7 +89,6 @@ load_with(const char *text, const char *argument, struct lua_options options)
     const char *const folders[] = {folder, NULL};
     const struct router_options all = {
         .routes = &route, .route_count = 1, .folders = folders, .lua = options};
-
     router_free(router);
     put_file("script.lua", text);
     logged[0] = '\0';
@@ -100,9 +99,8 @@ load_with(const char *text, const char *argument, struct lua_options options)
 __attribute__((unused)) static void
 load(const char *text)
 {
-    if (!load_with(text, NULL, (struct lua_options){0})) {
+    if (!load_with(text, NULL, (struct lua_options){0}))
         fail_msg("%s", error_text);
-    }
 }
 
 __attribute__((unused)) static void
@@ -138,9 +136,8 @@ get(const char *query)
 {
     logged[0] = '\0';
     enum fh_result result = begin(query);
-    while (result == FH_WAIT) {
+    while (result == FH_WAIT)
         result = wait_and_resume();
-    }
     assert_int_equal(result, FH_OK);
 }
 
@@ -161,9 +158,8 @@ expect(int code, const char *body)
 __attribute__((unused)) static void
 expect_logged(const char *text)
 {
-    if (strstr(logged, text) == NULL) {
+    if (strstr(logged, text) == NULL)
         fail_msg("expected \"%s\" in: %s", text, logged);
-    }
 }
 
 /* A 500 without any of the error's text, and one line that names <place>. */
@@ -180,9 +176,8 @@ setup(void **state)
 {
     (void)state;
     strcpy(folder, "/tmp/lua-host-XXXXXX");
-    if (mkdtemp(folder) == NULL) {
+    if (mkdtemp(folder) == NULL)
         return -1;
-    }
     request_init(&request, &io, NULL);
     return 0;
 }

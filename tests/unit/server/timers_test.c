@@ -19,7 +19,6 @@ deadlines_come_in_order(void **state)
     static struct timer timer[1000];
     struct timers timers = {0};
     uint32_t seed = 1;
-
     (void)state;
     memset(timer, 0, sizeof timer);
     for (int round = 0; round < 20000; round++) {
@@ -50,14 +49,12 @@ an_arena_keeps_its_limit(void **state)
 {
     struct arena arena;
     size_t total = 0;
-
     (void)state;
     arena_init(&arena, 100000);
     assert_null(arena_alloc(&arena, 100001));
     assert_null(arena_alloc(&arena, SIZE_MAX));
-    while (arena_alloc(&arena, 1000) != NULL) {
+    while (arena_alloc(&arena, 1000) != NULL)
         total += 1000;
-    }
     assert_true(total > 80000 && total <= 100000);
     arena_free(&arena);
 }
@@ -66,14 +63,13 @@ static void
 an_arena_gives_the_same_memory_again(void **state)
 {
     struct arena arena;
-
     (void)state;
     arena_init(&arena, 1 << 20);
     char *first = arena_alloc(&arena, 1);
-    for (int index = 0; index < 100; index++) {
+    for (int i = 0; i < 100; i++) {
         char *memory = arena_alloc(&arena, 777);
         assert_int_equal((uintptr_t)memory % 16, 0);
-        memset(memory, index, 777);
+        memset(memory, i, 777);
     }
     arena_reset(&arena);
     assert_ptr_equal(arena_alloc(&arena, 1), first);
