@@ -27,7 +27,7 @@ end
 
 for _, front in ipairs { "nginx", "apache", "lighttpd" } do
     for _, kind in ipairs { "get", "head", "post", "empty", "escapes", "headers" } do
-        local bytes = process.read_file(t.root .. "/tests/fuzz/corpus/intake/" .. front .. "-" .. kind)
+        local bytes = process.read_file(t.root .. "/tests/fuzz/corpus/request/" .. front .. "-" .. kind)
         stream(front .. " " .. kind, assert(bytes))
     end
 end
