@@ -3,7 +3,7 @@
 -- testing.lua - what every integration test starts with:
 --
 --   #!/usr/bin/env luajit
---   package.path = (arg[0]:match("^(.*)/") or ".") .. "/../lib/?.lua;" .. package.path
+--   package.path = (arg[0]:match("^(.*)/") or ".") .. "/../../lib/?.lua;" .. package.path
 --   local t = require("testing")
 --   local server = t.server.start { children = 2 }
 --   t.is(server:get("/hello?name=john").body, "<h1>Hello john</h1>", "the greeting")
