@@ -22,8 +22,8 @@ climbs(const char *name)
 
 /* Resolves <folder>/<name>. 1: found; 0: no such file; -1: refused. */
 static int
-locate_in(const char *folder, const char *name, char *path, size_t path_size, char *error,
-          size_t error_size)
+find_in(const char *folder, const char *name, char *path, size_t path_size, char *error,
+        size_t error_size)
 {
     char joined[PATH_MAX];
     char real_folder[PATH_MAX];
@@ -47,17 +47,17 @@ locate_in(const char *folder, const char *name, char *path, size_t path_size, ch
 }
 
 static int
-locate_absolute(const char *name, char *path, size_t path_size, char *error, size_t error_size)
+find_absolute(const char *name, char *path, size_t path_size, char *error, size_t error_size)
 {
     char folder[PATH_MAX];
     const char *slash = strrchr(name, '/');
     snprintf(folder, sizeof folder, "%.*s", slash == name ? 1 : (int)(slash - name), name);
-    return locate_in(folder, slash + 1, path, path_size, error, error_size);
+    return find_in(folder, slash + 1, path, path_size, error, error_size);
 }
 
 int
-locate_file(const char *name, const char *const *folders, char *path, size_t path_size, char *error,
-            size_t error_size)
+find_file(const char *name, const char *const *folders, char *path, size_t path_size, char *error,
+          size_t error_size)
 {
     int found = 0;
     errno = 0;
@@ -66,9 +66,9 @@ locate_file(const char *name, const char *const *folders, char *path, size_t pat
         return -1;
     }
     if (name[0] == '/')
-        found = locate_absolute(name, path, path_size, error, error_size);
+        found = find_absolute(name, path, path_size, error, error_size);
     for (size_t i = 0; name[0] != '/' && folders[i] != NULL && found == 0; i++)
-        found = locate_in(folders[i], name, path, path_size, error, error_size);
+        found = find_in(folders[i], name, path, path_size, error, error_size);
     if (found == 0) {
         snprintf(error, error_size, "%s: %s", name,
                  name[0] == '/' && errno == EACCES

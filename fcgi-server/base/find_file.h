@@ -12,7 +12,7 @@
  * relative name is searched in <folders> (NULL at the end). A name with a ".."
  * part is refused, and so is a symbolic link that leads out of the folder.
  * Returns 0, or -1 with the reason, which names the file, in <error>. */
-int locate_file(const char *name, const char *const *folders, char *path, size_t path_size,
-                char *error, size_t error_size);
+int find_file(const char *name, const char *const *folders, char *path, size_t path_size,
+              char *error, size_t error_size);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/slow_watch.h"
+#include "base/clock.h"
 #include "base/log.h"
-#include "engine/steps.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 #define QUIET_LOOK_NS INT64_C(20000000)
 
 /* And how often once one was slow, for so long. */
-#define ALERT_LOOK_NS WATCH_SLOW_NS
+#define ALERT_LOOK_NS SLOW_WATCH_NS
 #define ALERT_NS      INT64_C(1000000000)
 
 /* Looks without a running handler before the thread goes to sleep. */
@@ -36,7 +36,7 @@ struct sight {
 /* Sleeps until the serving thread enters another handler than <since_ns>, or
  * <until_ns>. */
 static void
-sleep_until_entered(struct watch *watch, int64_t since_ns, int64_t until_ns)
+sleep_until_entered(struct slow_watch *watch, int64_t since_ns, int64_t until_ns)
 {
     struct timespec until = {.tv_sec = until_ns / 1000000000, .tv_nsec = until_ns % 1000000000};
     atomic_store(&watch->asleep, 1);
@@ -56,7 +56,7 @@ sleep_until_entered(struct watch *watch, int64_t since_ns, int64_t until_ns)
 /* Nanoseconds that the serving thread has been ready to run but did not; 0 if the
  * kernel does not tell. */
 static int64_t
-delay_of(const struct watch *watch)
+delay_of(const struct slow_watch *watch)
 {
     char text[80];
     ssize_t length = pread(watch->delay_fd, text, sizeof text - 1, 0);
@@ -68,15 +68,15 @@ delay_of(const struct watch *watch)
     return space == NULL ? 0 : strtoll(space, NULL, 10);
 }
 
-/* The handler of <sight> has been running for WATCH_SLOW_NS. Is it slow, or did it
+/* The handler of <sight> has been running for SLOW_WATCH_NS. Is it slow, or did it
  * wait for a processor, as on a busy machine every handler may? Between two looks
- * it must have run or slept for a good part of WATCH_SLOW_NS. */
+ * it must have run or slept for a good part of SLOW_WATCH_NS. */
 static bool
-is_slow(struct watch *watch, struct sight *sight, int64_t since_ns, int64_t now_ns)
+is_slow(struct slow_watch *watch, struct sight *sight, int64_t since_ns, int64_t now_ns)
 {
     int64_t delay_ns = delay_of(watch);
     bool seen = sight->since_ns == since_ns;
-    bool slow = seen && now_ns - sight->seen_ns - (delay_ns - sight->delay_ns) > WATCH_SLOW_NS / 2;
+    bool slow = seen && now_ns - sight->seen_ns - (delay_ns - sight->delay_ns) > SLOW_WATCH_NS / 2;
     if (!seen || !slow) {
         sight->since_ns = since_ns;
         sight->again_ns = 0;
@@ -88,10 +88,10 @@ is_slow(struct watch *watch, struct sight *sight, int64_t since_ns, int64_t now_
 
 /* Looks at the handler that was entered at <since_ns>. Returns when to look again. */
 static int64_t
-look(struct watch *watch, struct sight *sight, int64_t since_ns, int64_t now_ns)
+look(struct slow_watch *watch, struct sight *sight, int64_t since_ns, int64_t now_ns)
 {
     bool known = sight->since_ns == since_ns && sight->again_ns != 0;
-    if (now_ns - since_ns < WATCH_SLOW_NS)
+    if (now_ns - since_ns < SLOW_WATCH_NS)
         return since_ns + (now_ns < sight->alert_until_ns ? ALERT_LOOK_NS : QUIET_LOOK_NS);
     if (!known && !is_slow(watch, sight, since_ns, now_ns))
         return now_ns + ALERT_LOOK_NS;
@@ -107,16 +107,16 @@ look(struct watch *watch, struct sight *sight, int64_t since_ns, int64_t now_ns)
 static void *
 run(void *argument)
 {
-    struct watch *watch = argument;
+    struct slow_watch *watch = argument;
     struct sight sight = {0};
     int quiet = 0;
     for (;;) {
         int64_t since_ns = atomic_load(&watch->busy_since_ns);
-        int64_t now_ns = service_now_ns();
+        int64_t now_ns = clock_ns();
         if (since_ns == 0 && ++quiet > QUIET_LOOKS) {
             sleep_until_entered(watch, 0, INT64_MAX);
             quiet = 0;
-            now_ns = service_now_ns();
+            now_ns = clock_ns();
         } else if (since_ns != 0) {
             quiet = 0;
             int64_t next_ns = look(watch, &sight, since_ns, now_ns);
@@ -134,7 +134,7 @@ run(void *argument)
 }
 
 void
-watch_init(struct watch *watch, watch_function *on_slow, void *owner)
+slow_watch_init(struct slow_watch *watch, slow_watch_function *on_slow, void *owner)
 {
     watch->serving = pthread_self();
     watch->delay_fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
@@ -147,7 +147,7 @@ watch_init(struct watch *watch, watch_function *on_slow, void *owner)
 
 /* Without the thread requests are served all the same, if not as well. */
 static void
-start(struct watch *watch)
+start(struct slow_watch *watch)
 {
     pthread_attr_t attributes;
     pthread_t thread;
@@ -162,14 +162,14 @@ start(struct watch *watch)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
     if (failed != 0) {
-        log_error("the watch thread cannot be started: %s; requests may wait behind slow handlers",
+        log_error("the slow watch cannot be started: %s; requests may wait behind slow handlers",
                   strerror(failed));
     }
     watch->started = true;
 }
 
 void
-watch_enter(struct watch *watch, int64_t now_ns, bool needed)
+slow_watch_enter(struct slow_watch *watch, int64_t now_ns, bool needed)
 {
     if (needed && !watch->started)
         start(watch);
@@ -180,7 +180,7 @@ watch_enter(struct watch *watch, int64_t now_ns, bool needed)
 }
 
 void
-watch_leave(struct watch *watch)
+slow_watch_leave(struct slow_watch *watch)
 {
     pthread_mutex_lock(&watch->lock);
     atomic_store(&watch->busy_since_ns, 0);

@@ -3,7 +3,7 @@
  * slow_watch.h - a second thread that looks after a child while its only other thread,
  * the serving one, is inside a handler and can do nothing else. One lock guards
  * everything the child has; the serving thread holds it at all times except in
- * handlers, so that the watch thread is either alone or asleep. It looks only
+ * handlers, so that the slow watch is either alone or asleep. It looks only
  * while handlers run, seldom while they are quick, and sleeps while the child is
  * idle: 1,024 children must not cost a processor.
  */
@@ -17,14 +17,14 @@
 #include <stdint.h>
 
 /* A handler that runs longer than this is slow. */
-#define WATCH_SLOW_NS INT64_C(5000000)
+#define SLOW_WATCH_NS INT64_C(5000000)
 
 /* Called with the lock held when a handler has been found slow. Returns when it is
  * to be called again if the same handler still runs then (CLOCK_MONOTONIC), or
  * INT64_MAX: not again. */
-typedef int64_t watch_function(void *owner, int64_t now_ns);
+typedef int64_t slow_watch_function(void *owner, int64_t now_ns);
 
-struct watch {
+struct slow_watch {
     pthread_mutex_t lock;
     pthread_t serving;
     int delay_fd; /* tells how long the serving thread waited for a processor */
@@ -32,19 +32,19 @@ struct watch {
     sem_t wake;
     _Atomic int64_t busy_since_ns; /* CLOCK_MONOTONIC; 0: not in a handler */
     _Atomic int asleep;
-    watch_function *on_slow;
+    slow_watch_function *on_slow;
     void *owner;
 };
 
-/* The caller becomes the serving thread and gets the lock. The watch thread itself
+/* The caller becomes the serving thread and gets the lock. The slow watch itself
  * starts with the first handler. There is no end: it lives as long as the child. */
-void watch_init(struct watch *watch, watch_function *on_slow, void *owner);
+void slow_watch_init(struct slow_watch *watch, slow_watch_function *on_slow, void *owner);
 
 /* The serving thread is about to enter a handler: lets go of the lock. <needed>: the
- * watch thread is to be woken for it, should it sleep. */
-void watch_enter(struct watch *watch, int64_t now_ns, bool needed);
+ * thread is to be woken for it, should it sleep. */
+void slow_watch_enter(struct slow_watch *watch, int64_t now_ns, bool needed);
 
 /* The handler has returned: takes the lock again. */
-void watch_leave(struct watch *watch);
+void slow_watch_leave(struct slow_watch *watch);
 
 #endif

@@ -24,16 +24,8 @@
 
 #define TELL_FULL_NS INT64_C(5000000000) /* between two lines of one child */
 
-int64_t
-service_now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 struct intake_limits
-service_limits(const struct config *config)
+steps_limits(const struct config *config)
 {
     return (struct intake_limits){
         .params_max = config->params_max,
@@ -44,7 +36,7 @@ service_limits(const struct config *config)
 }
 
 uint64_t
-service_quota(const struct config *config)
+steps_quota(const struct config *config)
 {
     uint64_t jitter = 0;
     if (config->max_requests == 0)
@@ -55,7 +47,7 @@ service_quota(const struct config *config)
 }
 
 int
-service_accept(struct engine_context *context, short *hang_events)
+steps_accept(struct engine_context *context, short *hang_events)
 {
     struct sockaddr_storage address;
     socklen_t length = sizeof address;
@@ -83,7 +75,7 @@ service_accept(struct engine_context *context, short *hang_events)
 }
 
 void
-service_tell_full(int64_t now_ns)
+steps_tell_full(int64_t now_ns)
 {
     static int64_t next_ns;
     if (now_ns < next_ns)
@@ -93,14 +85,14 @@ service_tell_full(int64_t now_ns)
 }
 
 int
-service_peer_gone(int fd, short hang_events)
+steps_peer_gone(int fd, short hang_events)
 {
     struct pollfd poll_fd = {.fd = fd, .events = hang_events};
     return poll(&poll_fd, 1, 0) == 1;
 }
 
 int
-service_take(struct request *request, struct intake *intake)
+steps_take(struct request *request, struct intake *intake)
 {
     request->id = intake->id;
     request->keep = intake->keep;
@@ -115,7 +107,7 @@ service_take(struct request *request, struct intake *intake)
 }
 
 int
-service_overdue(const struct config *config, const struct request *request)
+steps_overdue(const struct config *config, const struct request *request)
 {
     const char *text =
         config->queue_deadline_ms == 0 ? NULL : request_param(request, "REQUEST_START", NULL);
@@ -131,7 +123,7 @@ service_overdue(const struct config *config, const struct request *request)
 }
 
 void
-service_begin(struct engine_context *context, struct request *request, int64_t now_ns)
+steps_begin(struct engine_context *context, struct request *request, int64_t now_ns)
 {
     size_t uri_length = 0;
     const char *uri = request_param(request, "REQUEST_URI", &uri_length);
@@ -144,15 +136,15 @@ service_begin(struct engine_context *context, struct request *request, int64_t n
 }
 
 enum fh_result
-service_call(struct watch *watch, int64_t now_ns, bool watched, struct request *request,
-             const short *revents)
+steps_call(struct slow_watch *watch, int64_t now_ns, bool watched, struct request *request,
+           const short *revents)
 {
     time_limit_run(request);
-    watch_enter(watch, now_ns, watched);
+    slow_watch_enter(watch, now_ns, watched);
     enum fh_result result =
         revents == NULL ? request_run(request) : request_resume(request, *revents);
     child_end_copy();
-    watch_leave(watch);
+    slow_watch_leave(watch);
     time_limit_run(NULL);
     return result;
 }
@@ -178,7 +170,7 @@ tell_slow(struct engine_context *context, struct request *request, int64_t elaps
 }
 
 void
-service_end(struct engine_context *context, struct request *request, int64_t now_ns)
+steps_end(struct engine_context *context, struct request *request, int64_t now_ns)
 {
     const struct config *config = context->config;
     int status = request->status == 0 ? 200 : request->status;

@@ -17,17 +17,14 @@
 struct intake;
 struct intake_limits;
 struct request;
-struct watch;
-
-/* CLOCK_MONOTONIC in nanoseconds. */
-int64_t service_now_ns(void);
+struct slow_watch;
 
 /* The limits of <config> as an intake wants them. */
-struct intake_limits service_limits(const struct config *config);
+struct intake_limits steps_limits(const struct config *config);
 
 /* How many requests this child answers before it ends: max_requests and up to a
  * tenth more, so that children that were started together do not end together. */
-uint64_t service_quota(const struct config *config);
+uint64_t steps_quota(const struct config *config);
 
 /* Accepts a connection: non-blocking, close-on-exec, without delay on TCP. Clients
  * that are not allowed are dropped here. Returns the descriptor, or -1 with errno:
@@ -36,35 +33,35 @@ uint64_t service_quota(const struct config *config);
  * be asked for, besides HUP, to see that the peer has gone: RDHUP on TCP, where a
  * peer that only sends no more looks the same and counts as gone (no front end
  * half-closes); nothing on unix sockets, which tell the two apart. */
-int service_accept(struct engine_context *context, short *hang_events);
+int steps_accept(struct engine_context *context, short *hang_events);
 
 /* accept() has failed for want of descriptors or memory (errno): logs it, seldom, since
  * it is tried again ten times a second. */
-void service_tell_full(int64_t now_ns);
+void steps_tell_full(int64_t now_ns);
 
 /* 1 if the peer of <fd> has closed the connection. */
-int service_peer_gone(int fd, short hang_events);
+int steps_peer_gone(int fd, short hang_events);
 
 /* Makes the whole request in <intake> the one that <request> stands for. Returns 0,
  * or the HTTP status to refuse it with. */
-int service_take(struct request *request, struct intake *intake);
+int steps_take(struct request *request, struct intake *intake);
 
 /* 503 if <request> has waited longer than queue_deadline since its front end took it,
  * else 0. When that was stands in the parameter REQUEST_START: seconds since 1970 with
  * milliseconds, as nginx's $msec. No peer of a front end can set it: what comes in a
  * header is called HTTP_something. Without it nothing is refused. */
-int service_overdue(const struct config *config, const struct request *request);
+int steps_overdue(const struct config *config, const struct request *request);
 
 /* <request> is about to run: sets its start_ns. */
-void service_begin(struct engine_context *context, struct request *request, int64_t now_ns);
+void steps_begin(struct engine_context *context, struct request *request, int64_t now_ns);
 
 /* Calls the handler of <request> under the eyes of <watch>, whose lock the caller holds:
  * for the first time, or, with <revents>, after what it waited for. <now_ns>: the time;
- * <watched>: the watch thread is to be woken for it. Returns as request_run(). */
-enum fh_result service_call(struct watch *watch, int64_t now_ns, bool watched,
-                            struct request *request, const short *revents);
+ * <watched>: the slow watch is to be woken for it. Returns as request_run(). */
+enum fh_result steps_call(struct slow_watch *watch, int64_t now_ns, bool watched,
+                          struct request *request, const short *revents);
 
 /* <request> has run and its answer is on its way. */
-void service_end(struct engine_context *context, struct request *request, int64_t now_ns);
+void steps_end(struct engine_context *context, struct request *request, int64_t now_ns);
 
 #endif

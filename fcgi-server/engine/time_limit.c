@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/time_limit.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "engine/answer.h"
-#include "engine/steps.h"
 #include "handler/lua_host.h"
 #include "handler/router.h"
 #include "request/request.h"
@@ -31,7 +31,7 @@ on_interrupt(int number)
     if (request->timed_out)
         lua_host_interrupt();
     else if (request->told_slow)
-        lua_host_log_slow((uint32_t)((service_now_ns() - request->start_ns) / 1000000));
+        lua_host_log_slow((uint32_t)((clock_ns() - request->start_ns) / 1000000));
 }
 
 /* Without SA_RESTART, so that a C handler that blocks in a system call returns
@@ -61,7 +61,7 @@ time_limit_running(void)
 }
 
 int64_t
-time_limit_keep(const struct config *config, const struct watch *watch, int64_t now_ns)
+time_limit_keep(const struct config *config, const struct slow_watch *watch, int64_t now_ns)
 {
     struct request *request = running;
     int64_t slow_at_ns = request->start_ns + (int64_t)config->slow_ms * 1000000;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * time_limit.h - slow_ms and request_timeout of the handler that runs, in either
- * engine: the watch thread looks at the clock, a signal interrupts the serving
+ * engine: the slow watch looks at the clock, a signal interrupts the serving
  * thread. This pair owns SIGURG.
  */
 #ifndef TIME_LIMIT_H
@@ -30,10 +30,11 @@ struct request *time_limit_running(void);
 
 /* Does what is due for the request that runs, by its <start_ns>: at slow_ms the
  * handler's Lua traceback is logged; at request_timeout it is marked timed_out and
- * interrupted. For the watch thread, with the lock held. Returns when to be called
+ * interrupted. For the slow watch, with the lock held. Returns when to be called
  * again (CLOCK_MONOTONIC, ns), INT64_MAX: not again; TIME_LIMIT_OVER: the handler was
  * interrupted half a second ago and has not returned. */
-int64_t time_limit_keep(const struct config *config, const struct watch *watch, int64_t now_ns);
+int64_t time_limit_keep(const struct config *config, const struct slow_watch *watch,
+                        int64_t now_ns);
 
 /* Says that the handler of <request> is given up, counts it in <slot>, and answers 504 on
  * <fd> if nothing of an answer has left. What follows is the end of the child. */

@@ -137,9 +137,6 @@ int lua_task_step(lua_State *L, struct lua_task *task,
  * Returns what the step returns. */
 int lua_task_wait(struct lua_task *task, int fd, short events);
 
-/* CLOCK_MONOTONIC in ns. */
-int64_t lua_task_now_ns(void);
-
 /* --- lua_sandbox.c --- */
 
 /* Opens the libraries, makes the table of globals. Protected. */

@@ -3,6 +3,7 @@
  * The methods of a request, the mirror of fcgi-handler.h. Each checks its
  * arguments; what the C functions refuse is a Lua error here.
  */
+#include "base/clock.h"
 #include "base/log.h"
 #include "handler/lua_internal.h"
 
@@ -190,7 +191,7 @@ sleep_step(lua_State *L, struct lua_task *task, short revents)
 {
     (void)L;
     (void)revents;
-    return lua_task_now_ns() >= task->deadline_ns ? 0 : lua_task_wait(task, -1, 0);
+    return clock_ns() >= task->deadline_ns ? 0 : lua_task_wait(task, -1, 0);
 }
 
 static int
@@ -199,7 +200,7 @@ sleep_ms(lua_State *L)
     struct lua_task *task = lua_request_check(L);
     lua_Number ms = luaL_checknumber(L, 2);
     luaL_argcheck(L, ms >= 0 && ms <= SLEEP_MAX, 2, "ms out of range");
-    task->deadline_ns = lua_task_now_ns() + (int64_t)(ms * 1e6);
+    task->deadline_ns = clock_ns() + (int64_t)(ms * 1e6);
     return lua_task_step(L, task, sleep_step);
 }
 

@@ -150,7 +150,7 @@ require_own(lua_State *L, const char *name, const char *folder)
         luaL_error(L, "require: \"%s\" is too long", name);
     for (char *dot = relative; dot < relative + length - 4; dot++)
         *dot = *dot == '.' ? '/' : *dot;
-    if (locate_file(relative, folders, file, sizeof file, error, sizeof error) == -1) {
+    if (find_file(relative, folders, file, sizeof file, error, sizeof error) == -1) {
         if (strstr(error, "no such file") == NULL)
             luaL_error(L, "require: %s", error);
         return false;

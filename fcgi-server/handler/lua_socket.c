@@ -6,6 +6,7 @@
  * then the next connect() to the same address, of any request of this child,
  * gets the connection.
  */
+#include "base/clock.h"
 #include "handler/lua_internal.h"
 
 #include <arpa/inet.h>
@@ -179,14 +180,14 @@ lua_socket_failure(lua_State *L, const char *reason)
 void
 lua_socket_set_deadline(struct lua_socket *socket)
 {
-    socket->task->deadline_ns = lua_task_now_ns() + (int64_t)socket->timeout_ms * 1000000;
+    socket->task->deadline_ns = clock_ns() + (int64_t)socket->timeout_ms * 1000000;
     socket->task->waiting = socket;
 }
 
 int
 lua_socket_wait(lua_State *L, struct lua_task *task, short events)
 {
-    if (lua_task_now_ns() >= task->deadline_ns)
+    if (clock_ns() >= task->deadline_ns)
         return lua_socket_failure(L, "timeout");
     return lua_task_wait(task, task->waiting->fd, events);
 }

@@ -3,6 +3,7 @@
  * Requests as coroutines. A finished coroutine is used again; one that failed or
  * was cancelled is left to the garbage collector.
  */
+#include "base/clock.h"
 #include "base/log.h"
 #include "handler/lua_internal.h"
 #include "status/access_log.h"
@@ -22,14 +23,6 @@ enum {
     AT_STEP = 2,
     AT_COLLECT = 3,
 };
-
-int64_t
-lua_task_now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 /* --- errors ---------------------------------------------------------------- */
 
@@ -400,7 +393,7 @@ lua_task_step(lua_State *L, struct lua_task *task,
 int
 lua_task_wait(struct lua_task *task, int fd, short events)
 {
-    int64_t left_ns = task->deadline_ns - lua_task_now_ns();
+    int64_t left_ns = task->deadline_ns - clock_ns();
     task->wait_fd = fd;
     task->wait_events = events;
     task->wait_timeout_ms = left_ns > 0 ? (uint32_t)((left_ns + 999999) / 1000000) : 0;

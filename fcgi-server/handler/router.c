@@ -43,7 +43,7 @@ start(const struct fh_handler *handler, const struct route *route, struct router
 static int
 load_object(const struct route *route, struct router_entry *entry, char *error, size_t error_size)
 {
-    const struct fh_handler *handler = module_load(entry->file, error, error_size);
+    const struct fh_handler *handler = shared_object_load(entry->file, error, error_size);
     return handler == NULL ? -1 : start(handler, route, entry, error, error_size);
 }
 
@@ -85,7 +85,7 @@ load(struct router *router, const struct router_options *options, const struct r
         return -1;
     }
     if (!builtin &&
-        locate_file(route->handler, options->folders, file, sizeof file, error, error_size) == -1)
+        find_file(route->handler, options->folders, file, sizeof file, error, error_size) == -1)
         return -1;
     entry->path = route->path;
     entry->path_length = strlen(route->path);

@@ -2,7 +2,7 @@
 /*
  * router.h - which handler answers which path. Built in each child after the
  * fork, and in the probe that checks a configuration; loads handlers through
- * module.h (.so) and lua_host.h (.lua).
+ * shared_object.h (.so) and lua_host.h (.lua).
  */
 #ifndef ROUTER_H
 #define ROUTER_H

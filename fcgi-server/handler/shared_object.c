@@ -29,7 +29,7 @@ flaw(const struct fh_handler *handler, char *text, size_t size)
 }
 
 const struct fh_handler *
-module_load(const char *file, char *error, size_t error_size)
+shared_object_load(const char *file, char *error, size_t error_size)
 {
     char text[128];
     void *object = dlopen(file, RTLD_NOW | RTLD_LOCAL);

@@ -13,6 +13,6 @@ struct fh_handler;
 /* Loads the shared object <file> and checks what it exports as fcgi_handler.
  * Returns it, or NULL with the reason, which names the file, in <error>. The
  * object's constructors run in here. Does not call init(). */
-const struct fh_handler *module_load(const char *file, char *error, size_t error_size);
+const struct fh_handler *shared_object_load(const char *file, char *error, size_t error_size);
 
 #endif

@@ -121,7 +121,7 @@ connection_close(struct connections *connections, struct connection *connection,
 }
 
 int
-connection_watch(struct connections *connections, struct connection *connection, uint32_t events)
+connection_poll(struct connections *connections, struct connection *connection, uint32_t events)
 {
     struct epoll_event event = {.events = events | (uint32_t)connection->hang_events,
                                 .data.u64 = event_tag(EVENT_CONNECTION, connection)};

@@ -50,7 +50,7 @@ struct connection {
     bool registered;     /* with epoll */
     bool served;         /* has got an answer: may be closed when it is idle */
     bool last;           /* to be closed after the answer: reading was shut down */
-    short hang_events;   /* see service_accept() */
+    short hang_events;   /* see steps_accept() */
     enum connection_state state;
     int64_t since_ns; /* in this state */
     struct connection *previous;
@@ -79,7 +79,7 @@ struct connections {
 };
 
 /* What epoll hands back with an event: enough to find out whether it still counts,
- * because a handler or the watch thread may have changed everything since. */
+ * because a handler or the slow watch may have changed everything since. */
 enum event_kind {
     EVENT_ORDER = 0,
     EVENT_LISTEN = 1,
@@ -120,8 +120,8 @@ void connection_move(struct connections *connections, struct connection *connect
 
 /* Asks epoll for <events> (and for what tells that the peer has gone). Makes no
  * system call when that is what it watches already. Returns 0 or -1 with errno. */
-int connection_watch(struct connections *connections, struct connection *connection,
-                     uint32_t events);
+int connection_poll(struct connections *connections, struct connection *connection,
+                    uint32_t events);
 
 /* Gives <connection> an exchange unless it has one. NULL when out of memory. */
 struct exchange *connection_exchange(struct connections *connections,

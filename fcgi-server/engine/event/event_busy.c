@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * event_busy.c - what is done for a child that sits in a handler: the watch thread
+ * event_busy.c - what is done for a child that sits in a handler: the slow watch
  * gives its other connections to siblings, and ends the child that outstays
  * request_timeout.
  */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * event_engine.h - the event engine's own header: engine_event.c has the loop and what
+ * event_engine.h - the event engine's own header: event_loop.c has the loop and what
  * comes from outside, event_request.c what happens to a request on a connection.
  * See ARCHITECTURE.md for the why.
  *
- * Everything here is guarded by the lock of the watch (watch.h). Functions are
+ * Everything here is guarded by the lock of the watch (slow_watch.h). Functions are
  * called with it held; only handlers run without.
  */
 #ifndef EVENT_ENGINE_H
@@ -32,7 +32,7 @@ struct event_engine {
     struct intake_limits limits;
     struct connections connections;
     struct timers timers; /* of exchanges that wait */
-    struct watch watch;
+    struct slow_watch watch;
     struct answer answer;
     enum child_order order;
     uint64_t left; /* requests until the child ends */

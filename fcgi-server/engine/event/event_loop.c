@@ -4,6 +4,7 @@
  * level-triggered; one request at a time. See ARCHITECTURE.md for why no request
  * waits for an idle connection, or behind another child's work.
  */
+#include "base/clock.h"
 #include "base/log.h"
 #include "config/config.h"
 #include "engine/event/event_engine.h"
@@ -107,7 +108,7 @@ static void
 pause_accepting(struct event_engine *engine)
 {
     struct connection *dispensable = find_dispensable(engine);
-    service_tell_full(engine->now_ns);
+    steps_tell_full(engine->now_ns);
     if (dispensable != NULL)
         event_shed(engine, dispensable);
     stop_listening(engine);
@@ -120,7 +121,7 @@ accept_one(struct event_engine *engine)
     short hang_events;
     if (!make_room(engine))
         return NULL;
-    int fd = service_accept(engine->context, &hang_events);
+    int fd = steps_accept(engine->context, &hang_events);
     if (fd == -1) {
         if (errno != EAGAIN)
             pause_accepting(engine);
@@ -145,7 +146,7 @@ adopt_one(struct event_engine *engine)
         return NULL;
     }
     board_count(&engine->context->slot->adopted);
-    if (connection_watch(&engine->connections, connection, EPOLLIN) == -1) {
+    if (connection_poll(&engine->connections, connection, EPOLLIN) == -1) {
         connection_close(&engine->connections, connection, true);
         return NULL;
     }
@@ -158,7 +159,7 @@ static void
 park(struct event_engine *engine, struct connection *connection)
 {
     if (!event_pass_on(engine, connection)) {
-        connection_watch(&engine->connections, connection, 0);
+        connection_poll(&engine->connections, connection, 0);
         connection_move(&engine->connections, connection, CONNECTION_PARKED, engine->now_ns);
     }
 }
@@ -177,10 +178,10 @@ unpark_one(struct event_engine *engine)
     if (!may_unpark(engine) || !engine->parked_next)
         return;
     struct connection *connection = engine->connections.list[CONNECTION_PARKED].first;
-    bool gone = service_peer_gone(connection->fd, connection->hang_events);
+    bool gone = steps_peer_gone(connection->fd, connection->hang_events);
     bool begun = connection->exchange != NULL;
     engine->parked_next = false;
-    connection_watch(&engine->connections, connection, EPOLLIN);
+    connection_poll(&engine->connections, connection, EPOLLIN);
     connection_move(&engine->connections, connection, begun ? CONNECTION_READY : CONNECTION_IDLE,
                     engine->now_ns);
     if (begun)
@@ -261,14 +262,14 @@ serve_ready(struct event_engine *engine)
     uint32_t turns = engine->connections.list[CONNECTION_READY].count;
     while (turns-- > 0 && !slice_is_over(engine, begun_ns)) {
         struct connection *connection = engine->connections.list[CONNECTION_READY].first;
-        if (connection == NULL) /* the watch thread gave them away */
+        if (connection == NULL) /* the slow watch gave them away */
             return;
         if (event_is_full(engine)) {
             park(engine, connection);
             continue;
         }
         event_advance(engine, connection,
-                      service_peer_gone(connection->fd, connection->hang_events) == 1);
+                      steps_peer_gone(connection->fd, connection->hang_events) == 1);
     }
 }
 
@@ -289,7 +290,7 @@ take_one(struct event_engine *engine, bool queued, bool handed)
         engine->handed_next = true;
     }
     if (taken != NULL && taken->state == CONNECTION_IDLE)
-        event_on_input(engine, taken, service_peer_gone(taken->fd, taken->hang_events));
+        event_on_input(engine, taken, steps_peer_gone(taken->fd, taken->hang_events));
     return taken != NULL;
 }
 
@@ -518,8 +519,8 @@ prepare(struct engine_context *context)
     struct connections *connections = &engine->connections;
     engine->context = context;
     engine->config = context->config;
-    engine->limits = service_limits(context->config);
-    engine->left = service_quota(context->config);
+    engine->limits = steps_limits(context->config);
+    engine->left = steps_quota(context->config);
     connections->max = context->config->connections_max;
     connections->limits = &engine->limits;
     connections->io = &event_io;
@@ -532,7 +533,7 @@ prepare(struct engine_context *context)
     widen_queue(context->handover_fd[1]);
     event_here = engine;
     time_limit_prepare();
-    watch_init(&engine->watch, event_on_slow, engine);
+    slow_watch_init(&engine->watch, event_on_slow, engine);
     return 0;
 }
 
@@ -543,7 +544,7 @@ serve(void)
     struct epoll_event events[EVENTS_MAX];
     engine->order = child_order();
     while (engine->order != CHILD_STOP) {
-        engine->now_ns = service_now_ns();
+        engine->now_ns = clock_ns();
         int timeout_ms = wait_ms(engine);
         if (is_ending(engine)) {
             if (drain(engine))
@@ -559,7 +560,7 @@ serve(void)
             log_error("epoll: %s; this child ends", strerror(errno));
             return 1;
         }
-        engine->now_ns = service_now_ns();
+        engine->now_ns = clock_ns();
         if (engine->now_ns - asked_ns > BLOCKED_NS) /* we slept, so there was nothing */
             engine->queue_empty_ns = engine->now_ns;
         on_events(engine, events, count);

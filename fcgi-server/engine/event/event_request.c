@@ -3,6 +3,7 @@
  * event_request.c - a request on a connection of the event engine, from its first
  * byte to the last one of its answer.
  */
+#include "base/clock.h"
 #include "base/log.h"
 #include "config/config.h"
 #include "engine/event/event_engine.h"
@@ -40,7 +41,7 @@ event_linger(struct event_engine *engine, struct connection *connection)
     connection_release(&engine->connections, connection);
     shutdown(connection->fd, SHUT_WR);
     connection_move(&engine->connections, connection, CONNECTION_CLOSING, engine->now_ns);
-    if (connection_watch(&engine->connections, connection, EPOLLIN) == -1)
+    if (connection_poll(&engine->connections, connection, EPOLLIN) == -1)
         connection_close(&engine->connections, connection, false);
 }
 
@@ -99,7 +100,7 @@ after_answer(struct event_engine *engine, struct connection *connection)
     } else {
         connection_move(&engine->connections, connection, CONNECTION_READY, engine->now_ns);
     }
-    if (connection_watch(&engine->connections, connection, EPOLLIN) == -1) {
+    if (connection_poll(&engine->connections, connection, EPOLLIN) == -1) {
         connection_close(&engine->connections, connection, false);
         return;
     }
@@ -119,7 +120,7 @@ keep_rest(struct event_engine *engine, struct exchange *exchange)
     if (exchange->rest == NULL)
         return -1;
     answer_rest(&engine->answer, exchange->rest);
-    return connection_watch(&engine->connections, exchange->connection, EPOLLOUT);
+    return connection_poll(&engine->connections, exchange->connection, EPOLLOUT);
 }
 
 static void
@@ -173,8 +174,8 @@ refuse(struct event_engine *engine, struct connection *connection, int status)
     struct request *request = &connection->exchange->request;
     request->id = connection->exchange->intake.id;
     request_refuse(request, status);
-    service_begin(engine->context, request, engine->now_ns);
-    service_end(engine->context, request, engine->now_ns);
+    steps_begin(engine->context, request, engine->now_ns);
+    steps_end(engine->context, request, engine->now_ns);
     answer_build(&engine->answer, request, true);
     answer_send(&engine->answer, connection->fd); /* a short text: fits, or nobody reads */
     event_linger(engine, connection);
@@ -189,7 +190,7 @@ finish(struct event_engine *engine, struct connection *connection)
     struct exchange *exchange = connection->exchange;
     engine->in_flight--;
     timers_clear(&engine->timers, &exchange->timer);
-    service_end(engine->context, &exchange->request, engine->now_ns);
+    steps_end(engine->context, &exchange->request, engine->now_ns);
     send_answer(engine, connection);
 }
 
@@ -219,7 +220,7 @@ begin_wait(struct event_engine *engine, struct connection *connection)
             return -1;
         exchange->waits_for = wait->fd;
     }
-    return connection_watch(&engine->connections, connection, EPOLLIN);
+    return connection_poll(&engine->connections, connection, EPOLLIN);
 }
 
 static void
@@ -257,7 +258,7 @@ remember_slow(struct event_engine *engine, const struct router_entry *entry)
     engine->slow_until_ns = engine->now_ns + SLOW_FOR_NS;
 }
 
-/* Prepares for a handler that will be slow: what the watch thread would do after
+/* Prepares for a handler that will be slow: what the slow watch would do after
  * some milliseconds is done before. Returns whether it is still needed. */
 static bool
 needs_watch(struct event_engine *engine, const struct router_entry *entry)
@@ -269,7 +270,7 @@ needs_watch(struct event_engine *engine, const struct router_entry *entry)
            engine->config->slow_ms > 0;
 }
 
-/* See service_call(). */
+/* See steps_call(). */
 static void
 call(struct event_engine *engine, struct connection *connection, const short *revents)
 {
@@ -279,10 +280,10 @@ call(struct event_engine *engine, struct connection *connection, const short *re
     connection_move(&engine->connections, connection, CONNECTION_RUNNING, begun_ns);
     board_state(engine->context->slot, BOARD_RUNNING);
     bool needed = needs_watch(engine, request->entry);
-    enum fh_result result = service_call(&engine->watch, begun_ns, needed, request, revents);
+    enum fh_result result = steps_call(&engine->watch, begun_ns, needed, request, revents);
 
-    engine->now_ns = service_now_ns();
-    if (engine->now_ns - begun_ns > WATCH_SLOW_NS)
+    engine->now_ns = clock_ns();
+    if (engine->now_ns - begun_ns > SLOW_WATCH_NS)
         remember_slow(engine, request->entry);
     if (request->timed_out) {
         count(&engine->context->slot->timed_out);
@@ -330,7 +331,7 @@ event_on_peer(struct event_engine *engine, struct connection *connection, bool g
         connection->exchange->request.status = 0;
         cancel(engine, connection, 0);
     } else { /* the next request, or the end of input on a unix socket: later */
-        connection_watch(&engine->connections, connection, 0);
+        connection_poll(&engine->connections, connection, 0);
     }
 }
 
@@ -366,16 +367,16 @@ start(struct event_engine *engine, struct connection *connection, bool gone)
         drop_aborted(engine, connection);
         return;
     }
-    int refused = service_take(request, &exchange->intake);
+    int refused = steps_take(request, &exchange->intake);
     if (refused == 0)
-        refused = service_overdue(engine->config, request);
+        refused = steps_overdue(engine->config, request);
     engine->left -= engine->left > 0;
     engine->in_flight++;
     if (refused == 0 && waited_too_long(engine))
         refused = 503;
     if (refused == 0)
         request_route(request, engine->context->router);
-    service_begin(engine->context, request, engine->now_ns);
+    steps_begin(engine->context, request, engine->now_ns);
     if (refused != 0) {
         request_refuse(request, refused);
         finish(engine, connection);
@@ -418,7 +419,7 @@ await_more(struct event_engine *engine, struct connection *connection)
          * to go on arriving. */
         connection_move(connections, connection, CONNECTION_READING, engine->now_ns);
     }
-    if (connection_watch(connections, connection, EPOLLIN) == -1)
+    if (connection_poll(connections, connection, EPOLLIN) == -1)
         connection_close(connections, connection, false);
 }
 
@@ -503,7 +504,7 @@ io_gone(struct request *request)
 {
     const struct exchange *exchange = request->owner;
     const struct connection *connection = exchange->connection;
-    return request->timed_out || service_peer_gone(connection->fd, connection->hang_events);
+    return request->timed_out || steps_peer_gone(connection->fd, connection->hang_events);
 }
 
 const struct request_io event_io = {.flush = io_flush, .gone = io_gone};

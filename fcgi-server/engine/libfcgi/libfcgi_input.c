@@ -19,13 +19,13 @@ static struct {
 } offer = {.next = OVER};
 
 int
-guard_check(void)
+libfcgi_input_check(void)
 {
     return dlsym(RTLD_DEFAULT, "OS_Read") == (void *)OS_Read ? 0 : -1;
 }
 
 void
-guard_offer(const struct intake *intake)
+libfcgi_input_offer(const struct intake *intake)
 {
     memset(&offer, 0, sizeof offer);
     offer.intake = intake;
@@ -80,7 +80,7 @@ copy_content(char *to, size_t size)
     return length;
 }
 
-/* The library's own, replaced: see guard.h. <fd> is ignored. */
+/* The library's own, replaced: see libfcgi_input.h. <fd> is ignored. */
 int
 OS_Read(int fd, char *buf, size_t len)
 {

@@ -12,10 +12,10 @@ struct intake;
 
 /* Whether the library really reads through the guard. Returns 0, or -1: then the
  * engine must not run. */
-int guard_check(void);
+int libfcgi_input_check(void);
 
 /* From now on the library reads the whole request in <intake>, then the end of the
  * file. NULL: the end of the file at once. */
-void guard_offer(const struct intake *intake);
+void libfcgi_input_offer(const struct intake *intake);
 
 #endif

@@ -2,11 +2,12 @@
 /*
  * libfcgi_loop.c - one connection at a time, through libfcgi: how FastCGI
  * programs have been written since 1996, kept as the measure of the other engine.
- * The library parses the request (behind guard.h) and writes the answer. As in
+ * The library parses the request (behind libfcgi_input.h) and writes the answer. As in
  * its own accept loop, an idle kept connection holds the child; unlike there, it
  * is given up for one that waits to be accepted. Have more children than the
  * front end keeps connections, or do without these.
  */
+#include "base/clock.h"
 #include "base/log.h"
 #include "config/config.h"
 #include "engine/answer.h"
@@ -54,7 +55,7 @@ struct loop {
     struct request request;
     FCGX_Request library;
     struct answer answer;
-    struct watch watch; /* looks at the clock while a handler runs */
+    struct slow_watch watch; /* looks at the clock while a handler runs */
 };
 
 static struct loop loop_here = {.fd = -1};
@@ -76,10 +77,10 @@ drop_slowly(struct loop *loop)
 {
     char waste[4096];
     struct pollfd poll_fd = {.fd = loop->fd, .events = POLLIN};
-    int64_t end_ns = service_now_ns() + LINGER_MS * INT64_C(1000000);
+    int64_t end_ns = clock_ns() + LINGER_MS * INT64_C(1000000);
     shutdown(loop->fd, SHUT_WR);
     for (;;) {
-        int64_t left_ms = (end_ns - service_now_ns()) / 1000000;
+        int64_t left_ms = (end_ns - clock_ns()) / 1000000;
         if (left_ms <= 0 || poll(&poll_fd, 1, (int)left_ms) <= 0 ||
             recv(loop->fd, waste, sizeof waste, MSG_DONTWAIT) <= 0)
             break;
@@ -110,7 +111,7 @@ wait_readable(struct loop *loop)
      * gives it on unix sockets. */
     uint64_t idle_ms = loop->served ? config->keep_timeout_ms : SILENT_MS;
     uint64_t timeout_ms = idle ? idle_ms : config->read_timeout_ms;
-    int64_t end_ns = service_now_ns() + (int64_t)timeout_ms * 1000000;
+    int64_t end_ns = clock_ns() + (int64_t)timeout_ms * 1000000;
 
     board_state(loop->context->slot, idle ? BOARD_IDLE : BOARD_READING);
     for (;;) {
@@ -119,7 +120,7 @@ wait_readable(struct loop *loop)
             {.fd = loop->context->order_fd, .events = POLLIN},
             {.fd = idle && loop->served ? loop->context->listen_fd : -1, .events = POLLIN},
         };
-        int64_t left_ms = (end_ns - service_now_ns()) / 1000000;
+        int64_t left_ms = (end_ns - clock_ns()) / 1000000;
         int ready = poll(fds, 3, left_ms < 0 ? 0 : (int)left_ms + 1);
         if (ready == -1 && errno != EINTR)
             return -1;
@@ -132,7 +133,7 @@ wait_readable(struct loop *loop)
             return give_up(loop) ? 0 : 1;
         /* A fresh connection's request is on its way: closing would lose it. */
         if (order != CHILD_SERVE && idle && left_ms > FRESH_MS)
-            end_ns = service_now_ns() + FRESH_MS * INT64_C(1000000);
+            end_ns = clock_ns() + FRESH_MS * INT64_C(1000000);
         if (ready > 0 && fds[2].revents != 0)
             return give_up(loop) ? 0 : 1;
     }
@@ -235,7 +236,7 @@ static int
 io_gone(struct request *request)
 {
     struct loop *loop = request->owner;
-    return request->timed_out || service_peer_gone(loop->fd, loop->hang_events);
+    return request->timed_out || steps_peer_gone(loop->fd, loop->hang_events);
 }
 
 static const struct request_io io = {.flush = io_flush, .read = io_read, .gone = io_gone};
@@ -276,7 +277,7 @@ take_request(struct loop *loop)
     }
     if (found == -1)
         return 400; /* the library would drop the connection */
-    guard_offer(intake);
+    libfcgi_input_offer(intake);
     loop->library.ipcFd = loop->fd;
     loop->library.keepConnection = 1; /* else FCGX_Accept_r() closes ipcFd before it begins */
     if (FCGX_Accept_r(&loop->library) != 0) {
@@ -289,7 +290,7 @@ take_request(struct loop *loop)
     int refused = take_params(request, loop->library.envp);
     if (refused == 0)
         refused = request_check_length(request, intake->body_length);
-    return refused != 0 ? refused : service_overdue(loop->context->config, request);
+    return refused != 0 ? refused : steps_overdue(loop->context->config, request);
 }
 
 static enum fh_result
@@ -298,7 +299,7 @@ call(struct loop *loop, const short *revents)
     const struct config *config = loop->context->config;
     struct request *request = &loop->request;
     bool limited = config->request_timeout_ms > 0 || config->slow_ms > 0;
-    enum fh_result result = service_call(&loop->watch, service_now_ns(), limited, request, revents);
+    enum fh_result result = steps_call(&loop->watch, clock_ns(), limited, request, revents);
     if (request->timed_out) {
         board_count(&loop->context->slot->timed_out);
         loop->left = 0; /* what a handler leaves behind that was stopped anywhere? */
@@ -313,12 +314,12 @@ wait_and_resume(struct loop *loop)
     struct request *request = &loop->request;
     int64_t limit_ms = (int64_t)loop->context->config->request_timeout_ms;
     int64_t limit_ns = limit_ms == 0 ? INT64_MAX : request->start_ns + limit_ms * 1000000;
-    int64_t wait_ns = service_now_ns() + (int64_t)request->wait.timeout_ms * 1000000;
+    int64_t wait_ns = clock_ns() + (int64_t)request->wait.timeout_ms * 1000000;
     int64_t end_ns = wait_ns < limit_ns ? wait_ns : limit_ns;
     for (;;) {
         struct pollfd fds[] = {{.fd = request->wait.fd, .events = request->wait.events},
                                {.fd = loop->fd, .events = loop->hang_events}};
-        int64_t left_ns = end_ns - service_now_ns();
+        int64_t left_ns = end_ns - clock_ns();
         int ready = poll(fds, 2, left_ns <= 0 ? 0 : (int)((left_ns + 999999) / 1000000));
         if (ready > 0 && fds[0].revents != 0)
             return call(loop, &fds[0].revents);
@@ -329,7 +330,7 @@ wait_and_resume(struct loop *loop)
             request_cancel(request, 504);
             return FH_OK;
         }
-        if (ready > 0 && service_peer_gone(loop->fd, loop->hang_events)) {
+        if (ready > 0 && steps_peer_gone(loop->fd, loop->hang_events)) {
             board_count(&loop->context->slot->aborted);
             request_cancel(request, 0);
             return FH_OK;
@@ -344,12 +345,12 @@ run_request(struct loop *loop)
     struct request *request = &loop->request;
     loop->left--;
     request_route(request, context->router);
-    service_begin(context, request, service_now_ns());
+    steps_begin(context, request, clock_ns());
     enum fh_result result = call(loop, NULL);
     while (result == FH_WAIT)
         result = wait_and_resume(loop);
     bool whole = !request->broken && put_library(request, take_head(request, true)) == 0;
-    service_end(context, request, service_now_ns()); /* while the parameters live */
+    steps_end(context, request, clock_ns()); /* while the parameters live */
     if (whole) {
         loop->library.keepConnection = 1; /* closing is ours: the library would wait 2 s */
         FCGX_Finish_r(&loop->library);
@@ -372,7 +373,7 @@ serve_request(struct loop *loop)
         loop->library.ipcFd = -1;
         request->keep = loop->intake.keep;
         send_refusal(loop, refused);
-    } else if (service_peer_gone(loop->fd, loop->hang_events)) {
+    } else if (steps_peer_gone(loop->fd, loop->hang_events)) {
         board_count(&loop->context->slot->aborted);
         board_count(&loop->context->slot->skipped);
         FCGX_Free(&loop->library, 0);
@@ -381,7 +382,7 @@ serve_request(struct loop *loop)
         run_request(loop);
     }
     int stays = request->keep && !request->broken;
-    guard_offer(NULL);
+    libfcgi_input_offer(NULL);
     request_reset(request);
     if (loop->fd != -1)
         intake_reset(&loop->intake);
@@ -444,7 +445,7 @@ init_library(void)
     return result;
 }
 
-/* For the watch thread: the running handler takes its time. */
+/* For the slow watch: the running handler takes its time. */
 static int64_t
 on_slow(void *owner, int64_t now_ns)
 {
@@ -466,9 +467,9 @@ prepare(struct engine_context *context)
     struct epoll_event listener = {.events = EPOLLIN | EPOLLEXCLUSIVE};
     struct epoll_event orders = {.events = EPOLLIN};
     loop->context = context;
-    loop->limits = service_limits(context->config);
-    loop->left = service_quota(context->config);
-    if (guard_check() == -1) {
+    loop->limits = steps_limits(context->config);
+    loop->left = steps_quota(context->config);
+    if (libfcgi_input_check() == -1) {
         log_error("libfcgi does not read through its guard; link with the shared library, or use "
                   "-e event");
         return -1;
@@ -487,7 +488,7 @@ prepare(struct engine_context *context)
     loop->library.ipcFd = -1;
     request_init(&loop->request, &io, loop);
     time_limit_prepare();
-    watch_init(&loop->watch, on_slow, loop);
+    slow_watch_init(&loop->watch, on_slow, loop);
     return 0;
 }
 
@@ -516,12 +517,12 @@ serve(void)
         }
         if (count <= 0)
             continue;
-        loop->fd = service_accept(loop->context, &loop->hang_events);
+        loop->fd = steps_accept(loop->context, &loop->hang_events);
         if (loop->fd != -1) {
             make_blocking(loop);
             serve_connection(loop);
         } else if (errno != EAGAIN) {
-            service_tell_full(service_now_ns());
+            steps_tell_full(clock_ns());
             poll(NULL, 0, 100); /* out of descriptors or memory: do not spin */
         }
     }

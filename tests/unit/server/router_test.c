@@ -177,9 +177,9 @@ handlers_stay_in_their_folder(void **state)
     expect_refused("/x", "builtin:none", "builtin:none: no such built-in handler");
 
     snprintf(path, sizeof path, "%s/a.lua", folder);
-    assert_int_equal(locate_file("in.lua", folders, found, sizeof found, error_text, 512), 0);
+    assert_int_equal(find_file("in.lua", folders, found, sizeof found, error_text, 512), 0);
     assert_string_equal(found, path);
-    assert_int_equal(locate_file("..a.lua", folders, found, sizeof found, error_text, 512), -1);
+    assert_int_equal(find_file("..a.lua", folders, found, sizeof found, error_text, 512), -1);
     assert_non_null(strstr(error_text, "no such file"));
 }
 
