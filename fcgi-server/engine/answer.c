@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/answer.h"
+#include "request/response.h"
 
 #include <errno.h>
 #include <string.h>
@@ -43,12 +44,12 @@ void
 answer_build(struct answer *answer, struct request *request, bool last)
 {
     char *body = request->out;
-    size_t body_left = request_sends_body(request) ? request->out_length : 0;
+    size_t body_left = response_sends_body(request) ? request->out_length : 0;
     int records = 0;
     answer->count = 0;
     answer->left = 0;
     if (!request->head_sent) {
-        size_t head = request_head(request, answer->head + RECORD_HEADER_SIZE, last);
+        size_t head = response_head(request, answer->head + RECORD_HEADER_SIZE, last);
         size_t part = first_part(head + body_left) - head;
         record_encode_header(answer->head, RECORD_STDOUT, request->id, (uint16_t)(head + part), 0);
         add(answer, answer->head, RECORD_HEADER_SIZE + head);
@@ -140,7 +141,7 @@ answer_briefly(const struct request *request, int fd, int status)
         return;
     request_init(&refusal, NULL, NULL);
     refusal.id = request->id;
-    request_refuse(&refusal, status);
+    response_refuse(&refusal, status);
     answer_build(&answer, &refusal, true);
     answer_send(&answer, fd);
 }

@@ -5,6 +5,7 @@
 #include "engine/slow_watch.h"
 #include "engine/time_limit.h"
 #include "handler/router.h"
+#include "request/dispatch.h"
 #include "request/intake.h"
 #include "request/request.h"
 #include "status/access_log.h"
@@ -142,7 +143,7 @@ steps_call(struct slow_watch *watch, int64_t now_ns, bool watched, struct reques
     time_limit_run(request);
     slow_watch_enter(watch, now_ns, watched);
     enum fh_result result =
-        revents == NULL ? request_run(request) : request_resume(request, *revents);
+        revents == NULL ? dispatch_run(request) : dispatch_resume(request, *revents);
     child_end_copy();
     slow_watch_leave(watch);
     time_limit_run(NULL);

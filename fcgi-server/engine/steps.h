@@ -57,7 +57,7 @@ void steps_begin(struct engine_context *context, struct request *request, int64_
 
 /* Calls the handler of <request> under the eyes of <watch>, whose lock the caller holds:
  * for the first time, or, with <revents>, after what it waited for. <now_ns>: the time;
- * <watched>: the slow watch is to be woken for it. Returns as request_run(). */
+ * <watched>: the slow watch is to be woken for it. Returns as dispatch_run(). */
 enum fh_result steps_call(struct slow_watch *watch, int64_t now_ns, bool watched,
                           struct request *request, const short *revents);
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "request/request.h"
-#include "base/log.h"
-#include "handler/router.h"
-#include "request/request_host.h"
-#include "request/response.h"
+#include "request/record.h"
 
+#include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +13,6 @@
 void
 request_init(struct request *request, const struct request_io *io, void *owner)
 {
-    request->head.host = &request_host;
     request->io = io;
     request->owner = owner;
     arena_init(&request->arena, REQUEST_ARENA_MAX);
@@ -22,10 +20,21 @@ request_init(struct request *request, const struct request_io *io, void *owner)
 }
 
 void
+request_drop_answer(struct request *request)
+{
+    request->status = 0;
+    request->type = NULL;
+    request->lines_length = 0;
+    request->length = -1;
+    request->out_length = 0;
+    request->written = 0;
+}
+
+void
 request_reset(struct request *request)
 {
     arena_reset(&request->arena);
-    response_drop(request);
+    request_drop_answer(request);
     request->id = 0;
     request->keep = false;
     request->params = NULL;
@@ -57,67 +66,115 @@ request_fini(struct request *request)
     request->out_size = 0;
 }
 
-/* What the handler returned becomes the answer, or stays FH_WAIT. */
-static enum fh_result
-settle(struct request *request, enum fh_result result)
+/* --- parameters ------------------------------------------------------------ */
+
+int
+request_reserve_params(struct request *request, size_t count)
 {
-    char what[256];
-    if (result == FH_WAIT && request->wait.asked && request->entry->handler->resume != NULL)
-        return FH_WAIT;
-    if (result != FH_OK && result != FH_NOT_FOUND && result != FH_ERROR) {
-        request_describe(request, what, sizeof what);
-        log_error("%s: returned %d%s (%s)", request->entry->file, (int)result,
-                  result == FH_WAIT ? " without fh_wait(), or has no resume" : "", what);
-        result = FH_ERROR;
-    }
-    if (result == FH_OK || request->broken)
-        return FH_OK;
-    if (request->head_sent)
-        request->broken = true; /* only closing tells that the answer is not whole */
-    else if (result == FH_NOT_FOUND)
-        request_refuse(request, 404);
-    else
-        request_refuse(request, request->timed_out ? 504 : 500);
-    return FH_OK;
+    request->params = arena_alloc(&request->arena, count * sizeof *request->params);
+    request->param_count = 0;
+    return request->params == NULL ? -1 : 0;
 }
 
 void
-request_route(struct request *request, const struct router *router)
+request_add_param(struct request *request, struct request_param param)
 {
+    request->params[request->param_count++] = param;
+}
+
+int
+request_set_params(struct request *request, char *bytes, size_t length)
+{
+    const char *end = bytes + length;
+    const char *cursor = bytes;
+    struct record_pair pair;
+    size_t count = 0;
+    int found;
+    while ((found = record_next_pair(&cursor, end, &pair)) == 1)
+        count++;
+    if (found == -1)
+        return 400;
+    if (request_reserve_params(request, count) == -1)
+        return 500;
+    cursor = bytes;
+    while (record_next_pair(&cursor, end, &pair) == 1) {
+        request_add_param(request, (struct request_param){pair.name, pair.value, pair.name_length,
+                                                          pair.value_length});
+    }
+    /* Only now: the NUL falls on the length byte of the pair behind. */
+    for (size_t i = 0; i < count; i++) {
+        const struct request_param *param = &request->params[i];
+        bytes[param->value + param->value_length - bytes] = '\0';
+    }
+    return 0;
+}
+
+const char *
+request_param(const struct request *request, const char *name, size_t *length)
+{
+    size_t name_length = strlen(name);
+    for (size_t i = 0; i < request->param_count; i++) {
+        const struct request_param *param = &request->params[i];
+        if (param->name_length == name_length && memcmp(param->name, name, name_length) == 0) {
+            if (length != NULL)
+                *length = param->value_length;
+            return param->value;
+        }
+    }
+    return NULL;
+}
+
+const char *
+request_path(struct request *request, size_t *length)
+{
+    size_t script_length = 0;
+    size_t info_length = 0;
+    const char *script = request_param(request, "SCRIPT_NAME", &script_length);
+    const char *info = request_param(request, "PATH_INFO", &info_length);
+    if (script_length + info_length == 0) {
+        const char *uri = request_param(request, "DOCUMENT_URI", length);
+        if (uri == NULL && (uri = request_param(request, "REQUEST_URI", length)) != NULL)
+            *length = strcspn(uri, "?");
+        if (uri == NULL || *length == 0) {
+            uri = "/";
+            *length = 1;
+        }
+        return uri;
+    }
+    *length = script_length + info_length;
+    if (info_length == 0)
+        return script;
+    char *path = arena_alloc(&request->arena, *length + 1);
+    if (path == NULL) {
+        *length = script_length;
+        return script;
+    }
+    memcpy(path, script == NULL ? "" : script, script_length);
+    memcpy(path + script_length, info, info_length + 1);
+    return path;
+}
+
+int
+request_check_length(const struct request *request, uint64_t length)
+{
+    const char *announced = request_param(request, "CONTENT_LENGTH", NULL);
+    uint64_t number = 0;
+    if (announced == NULL || *announced == '\0')
+        return 0;
+    for (const char *digit = announced; *digit != '\0'; digit++) {
+        if (!isdigit((unsigned char)*digit) || number > UINT64_MAX / 10 - 1)
+            return 400;
+        number = number * 10 + (uint64_t)(*digit - '0');
+    }
+    return number == length ? 0 : 400;
+}
+
+void
+request_describe(struct request *request, char *text, size_t size)
+{
+    const char *method = request_param(request, "REQUEST_METHOD", NULL);
     size_t length;
     const char *path = request_path(request, &length);
-    const char *method = request_param(request, "REQUEST_METHOD", NULL);
-    request->is_head = method != NULL && strcmp(method, "HEAD") == 0;
-    request->entry = router_find(router, path, length);
-}
-
-enum fh_result
-request_run(struct request *request)
-{
-    const struct router_entry *entry = request->entry;
-    if (entry == NULL) {
-        request_refuse(request, 404);
-        return FH_OK;
-    }
-    return settle(request, entry->handler->handle(entry->state, &request->head));
-}
-
-enum fh_result
-request_resume(struct request *request, short revents)
-{
-    const struct router_entry *entry = request->entry;
-    request->wait.asked = false;
-    return settle(request, entry->handler->resume(entry->state, &request->head, revents));
-}
-
-void
-request_cancel(struct request *request, int status)
-{
-    const struct router_entry *entry = request->entry;
-    if (entry->handler->cancel != NULL)
-        entry->handler->cancel(entry->state, &request->head);
-    if (status == 0 || request->head_sent)
-        request->broken = true;
-    else
-        request_refuse(request, status);
+    snprintf(text, size, "%s %.*s", method == NULL ? "-" : method, length > 200 ? 200 : (int)length,
+             path);
 }

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * request.h - one request between the engine, which has its bytes, and the
- * handler, which sees struct fh_request. Here live the parameters, the body, the
- * head and the body of the answer, and the functions of struct fh_host. No
- * sockets: what must reach the peer while a handler runs goes through struct
+ * handler, which sees struct fh_request: its parameters, its body, and the answer so
+ * far. No sockets: what must reach the peer while a handler runs goes through struct
  * request_io, which the engine provides.
  *
  * Life: request_init() once; then for each request the engine fills params,
- * body and id (see intake.h), calls request_run() and, while that returns
- * FH_WAIT, request_resume() or request_cancel(); sends request_head() and <out>;
- * request_reset().
+ * body and id (see intake.h), calls its handler (dispatch.h), sends the answer
+ * (response.h), and calls request_reset().
  */
 #ifndef REQUEST_H
 #define REQUEST_H
@@ -21,7 +19,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct router;
 struct router_entry;
 struct request;
 
@@ -136,30 +133,10 @@ const char *request_path(struct request *request, size_t *length);
  * off. Empty or absent counts as "any length". Returns 0, or 400. */
 int request_check_length(const struct request *request, uint64_t length);
 
-/* Finds who answers: sets <entry>. */
-void request_route(struct request *request, const struct router *router);
+/* Forgets what the handler has made of the answer so far; only before the head has left. */
+void request_drop_answer(struct request *request);
 
-/* Calls the handler. Returns FH_WAIT if it waits (see <wait>); else the answer is
- * complete, whatever the handler returned. */
-enum fh_result request_run(struct request *request);
-
-/* Continues a waiting request; returns as request_run(). */
-enum fh_result request_resume(struct request *request, short revents);
-
-/* Ends a waiting request without its handler, which may clean up. The answer is
- * <status>; none for 0, or when the head has left: the request is broken then. */
-void request_cancel(struct request *request, int status);
-
-/* Replaces whatever answer there is by <status> with a neutral text. For the
- * engine; only while head_sent is false. */
-void request_refuse(struct request *request, int status);
-
-/* Writes the head, up to and with the empty line, into <to>, which has room for
- * REQUEST_HEAD_ROOM bytes, and returns its length. <complete>: <out> holds the whole
- * body; then Content-Length says so. Sets head_sent. */
-size_t request_head(struct request *request, char *to, bool complete);
-
-/* Whether body bytes may follow the head: not after HEAD, 204 and 304. */
-bool request_sends_body(const struct request *request);
+/* Writes "GET /path" into <text>, for log lines. */
+void request_describe(struct request *request, char *text, size_t size);
 
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "request/response.h"
-#include "request/reason.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -8,6 +7,56 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+
+/* RFC 9110, section 15. */
+static const struct {
+    int status;
+    const char *reason;
+} reasons[] = {
+    {200, "OK"},
+    {201, "Created"},
+    {202, "Accepted"},
+    {204, "No Content"},
+    {206, "Partial Content"},
+    {301, "Moved Permanently"},
+    {302, "Found"},
+    {303, "See Other"},
+    {304, "Not Modified"},
+    {307, "Temporary Redirect"},
+    {308, "Permanent Redirect"},
+    {400, "Bad Request"},
+    {401, "Unauthorized"},
+    {403, "Forbidden"},
+    {404, "Not Found"},
+    {405, "Method Not Allowed"},
+    {406, "Not Acceptable"},
+    {408, "Request Timeout"},
+    {409, "Conflict"},
+    {410, "Gone"},
+    {411, "Length Required"},
+    {412, "Precondition Failed"},
+    {413, "Content Too Large"},
+    {414, "URI Too Long"},
+    {415, "Unsupported Media Type"},
+    {422, "Unprocessable Content"},
+    {429, "Too Many Requests"},
+    {431, "Request Header Fields Too Large"},
+    {500, "Internal Server Error"},
+    {501, "Not Implemented"},
+    {502, "Bad Gateway"},
+    {503, "Service Unavailable"},
+    {504, "Gateway Timeout"},
+};
+
+/* "Unknown" if there are none. */
+static const char *
+reason_of(int status)
+{
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
+        if (reasons[i].status == status)
+            return reasons[i].reason;
+    return "Unknown";
+}
 
 #define DEFAULT_TYPE "text/plain; charset=utf-8"
 
@@ -38,7 +87,7 @@ grow_out(struct request *request, size_t length)
 }
 
 bool
-request_sends_body(const struct request *request)
+response_sends_body(const struct request *request)
 {
     return !request->is_head && request->status != 204 && request->status != 304;
 }
@@ -51,7 +100,7 @@ response_write(struct fh_request *head, const void *data, size_t length)
     if (request->broken)
         return -1;
     request->written += length;
-    if (!request_sends_body(request))
+    if (!response_sends_body(request))
         return 0;
     while (length > 0) {
         size_t part = REQUEST_OUT_MAX - request->out_length;
@@ -208,7 +257,7 @@ put_number(char *to, uint64_t number)
 
 /* Formatted by hand: this runs for every request. */
 size_t
-request_head(struct request *request, char *to, bool complete)
+response_head(struct request *request, char *to, bool complete)
 {
     bool empty = request->status == 204 || request->status == 304;
     char *at = to;
@@ -240,21 +289,10 @@ request_head(struct request *request, char *to, bool complete)
 }
 
 void
-response_drop(struct request *request)
-{
-    request->status = 0;
-    request->type = NULL;
-    request->lines_length = 0;
-    request->length = -1;
-    request->out_length = 0;
-    request->written = 0;
-}
-
-void
-request_refuse(struct request *request, int status)
+response_refuse(struct request *request, int status)
 {
     const char *reason = reason_of(status);
-    response_drop(request);
+    request_drop_answer(request);
     request->status = status;
     response_write(&request->head, reason, strlen(reason));
     response_write(&request->head, "\n", 1);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * response.h - the answer as a handler makes it: status, header lines, body. The
- * functions of struct fh_host that do so (see fcgi-handler.h for what they promise);
- * what the engines need of the answer is in request.h.
+ * response.h - the answer to a request: status, header lines, body.
  */
 #ifndef RESPONSE_H
 #define RESPONSE_H
@@ -11,13 +9,23 @@
 
 #include <stdarg.h>
 
+/* What a handler calls: see fcgi-handler.h for what they promise. */
 int response_status(struct fh_request *head, int code);
 int response_header(struct fh_request *head, const char *name, const char *value);
 int response_write(struct fh_request *head, const void *data, size_t length);
 int response_vprint(struct fh_request *head, const char *format, va_list arguments)
     __attribute__((format(printf, 2, 0)));
 
-/* Forgets what the handler has made so far; only before the head has left. */
-void response_drop(struct request *request);
+/* Replaces whatever answer there is by <status> with a neutral text. For the
+ * engine; only while head_sent is false. */
+void response_refuse(struct request *request, int status);
+
+/* Writes the head, up to and with the empty line, into <to>, which has room for
+ * REQUEST_HEAD_ROOM bytes, and returns its length. <complete>: <out> holds the whole
+ * body; then Content-Length says so. Sets head_sent. */
+size_t response_head(struct request *request, char *to, bool complete);
+
+/* Whether body bytes may follow the head: not after HEAD, 204 and 304. */
+bool response_sends_body(const struct request *request);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* links: fcgi-server/request/intake.c fcgi-server/request/record.c fcgi-server/request/request.c fcgi-server/request/reason.c fcgi-server/engine/answer.c */
+/* links: fcgi-server/request/intake.c fcgi-server/request/record.c fcgi-server/request/request.c fcgi-server/request/dispatch.c fcgi-server/engine/answer.c */
 /* links: fcgi-server/request/arena.c fcgi-server/request/query.c */
-/* links: fcgi-server/request/request_host.c fcgi-server/request/request_params.c fcgi-server/request/response.c */
+/* links: fcgi-server/request/response.c */
 /* The life of requests in memory: bytes of a connection in, answers out. Whatever comes in,
  * what goes out is whole records of open ids, one end for each request, and a head that no
  * input can break apart. */
@@ -9,7 +9,9 @@
 #include "base/log.h"
 #include "engine/answer.h"
 #include "handler/router.h"
+#include "request/dispatch.h"
 #include "request/intake.h"
+#include "request/response.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -180,10 +182,10 @@ serve(struct request *request, struct intake *intake)
     if (refused == 0)
         refused = request_check_length(request, intake->body_length);
     if (refused != 0) {
-        request_refuse(request, refused);
+        response_refuse(request, refused);
     } else {
-        request_route(request, NULL);
-        check(request_run(request) == FH_OK);
+        dispatch_route(request, NULL);
+        check(dispatch_run(request) == FH_OK);
     }
     if (!request->broken) {
         collect(&output, request, true);

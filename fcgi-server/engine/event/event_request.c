@@ -10,6 +10,8 @@
 #include "engine/event/handover.h"
 #include "engine/steps.h"
 #include "handler/router.h"
+#include "request/dispatch.h"
+#include "request/response.h"
 #include "status/scoreboard.h"
 
 #include <errno.h>
@@ -173,7 +175,7 @@ refuse(struct event_engine *engine, struct connection *connection, int status)
 {
     struct request *request = &connection->exchange->request;
     request->id = connection->exchange->intake.id;
-    request_refuse(request, status);
+    response_refuse(request, status);
     steps_begin(engine->context, request, engine->now_ns);
     steps_end(engine->context, request, engine->now_ns);
     answer_build(&engine->answer, request, true);
@@ -233,12 +235,12 @@ end_wait(struct event_engine *engine, struct exchange *exchange)
     }
 }
 
-/* See request_cancel(). */
+/* See dispatch_cancel(). */
 static void
 cancel(struct event_engine *engine, struct connection *connection, int status)
 {
     end_wait(engine, connection->exchange);
-    request_cancel(&connection->exchange->request, status);
+    dispatch_cancel(&connection->exchange->request, status);
     finish(engine, connection);
 }
 
@@ -375,10 +377,10 @@ start(struct event_engine *engine, struct connection *connection, bool gone)
     if (refused == 0 && waited_too_long(engine))
         refused = 503;
     if (refused == 0)
-        request_route(request, engine->context->router);
+        dispatch_route(request, engine->context->router);
     steps_begin(engine->context, request, engine->now_ns);
     if (refused != 0) {
-        request_refuse(request, refused);
+        response_refuse(request, refused);
         finish(engine, connection);
     } else {
         call(engine, connection, NULL);

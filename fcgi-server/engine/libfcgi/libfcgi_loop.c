@@ -17,8 +17,10 @@
 #include "engine/steps.h"
 #include "engine/time_limit.h"
 #include "handler/router.h"
+#include "request/dispatch.h"
 #include "request/intake.h"
 #include "request/request.h"
+#include "request/response.h"
 #include "status/scoreboard.h"
 
 #include <errno.h>
@@ -175,7 +177,7 @@ static void
 send_refusal(struct loop *loop, int status)
 {
     loop->request.id = loop->intake.id;
-    request_refuse(&loop->request, status);
+    response_refuse(&loop->request, status);
     answer_build(&loop->answer, &loop->request, true);
     while (answer_send(&loop->answer, loop->fd) == 1 && wait_writable(loop->fd, LINGER_MS) == 1) {
     }
@@ -196,7 +198,7 @@ static size_t
 take_head(struct request *request, bool last)
 {
     struct loop *loop = request->owner;
-    return request->head_sent ? 0 : request_head(request, loop->answer.head, last);
+    return request->head_sent ? 0 : response_head(request, loop->answer.head, last);
 }
 
 static int
@@ -205,7 +207,7 @@ put_library(struct request *request, size_t head_length)
     struct loop *loop = request->owner;
     if (head_length > 0)
         FCGX_PutStr(loop->answer.head, (int)head_length, loop->library.out);
-    if (request->out_length > 0 && request_sends_body(request)) {
+    if (request->out_length > 0 && response_sends_body(request)) {
         FCGX_PutStr(request->out, (int)request->out_length, loop->library.out);
         request->out_length = 0;
     }
@@ -327,12 +329,12 @@ wait_and_resume(struct loop *loop)
             return call(loop, &fds[0].revents); /* 0: the time has passed */
         if (ready == 0 && left_ns <= 0) {
             board_count(&loop->context->slot->timed_out);
-            request_cancel(request, 504);
+            dispatch_cancel(request, 504);
             return FH_OK;
         }
         if (ready > 0 && steps_peer_gone(loop->fd, loop->hang_events)) {
             board_count(&loop->context->slot->aborted);
-            request_cancel(request, 0);
+            dispatch_cancel(request, 0);
             return FH_OK;
         }
     }
@@ -344,7 +346,7 @@ run_request(struct loop *loop)
     struct engine_context *context = loop->context;
     struct request *request = &loop->request;
     loop->left--;
-    request_route(request, context->router);
+    dispatch_route(request, context->router);
     steps_begin(context, request, clock_ns());
     enum fh_result result = call(loop, NULL);
     while (result == FH_WAIT)

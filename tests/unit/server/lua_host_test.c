@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* links: fcgi-server/handler/lua_host.c fcgi-server/handler/lua_task.c fcgi-server/handler/lua_request.c */
 /* links: fcgi-server/handler/lua_sandbox.c fcgi-server/handler/lua_socket.c fcgi-server/handler/lua_stream.c */
-/* links: fcgi-server/handler/router.c fcgi-server/base/find_file.c fcgi-server/handler/shared_object.c fcgi-server/request/request.c fcgi-server/request/reason.c */
-/* links: fcgi-server/request/request_host.c fcgi-server/request/request_params.c fcgi-server/request/response.c */
+/* links: fcgi-server/handler/router.c fcgi-server/base/find_file.c fcgi-server/handler/shared_object.c fcgi-server/request/request.c fcgi-server/request/dispatch.c */
+/* links: fcgi-server/request/response.c */
 /* links: fcgi-server/request/record.c fcgi-server/request/arena.c fcgi-server/request/query.c */
 /* Scripts in the Lua host: how each kind of error ends, what waiting does, what
  * scripts can reach. */
@@ -87,8 +87,8 @@ the_body_is_read_in_pieces(void **state)
     assert_non_null(body);
     request_reset(&request);
     request.body = (struct request_body){.memory = body, .spool_fd = -1, .length = 50000};
-    request_route(&request, router);
-    assert_int_equal(request_run(&request), FH_OK);
+    dispatch_route(&request, router);
+    assert_int_equal(dispatch_run(&request), FH_OK);
     expect(200, "20000 20000 10000");
     free(body);
 }
@@ -350,8 +350,8 @@ two_routes_with_one_script_have_globals_of_their_own(void **state)
         request_reset(&request);
         assert_int_equal(request_reserve_params(&request, 1), 0);
         add_param("SCRIPT_NAME", round % 2 == 0 ? "/a" : "/b/below");
-        request_route(&request, router);
-        assert_int_equal(request_run(&request), FH_OK);
+        dispatch_route(&request, router);
+        assert_int_equal(dispatch_run(&request), FH_OK);
         expect(200, round % 2 == 0 ? "A" : "B");
     }
 }
@@ -390,12 +390,12 @@ sleeping_lasts_the_whole_time_and_lets_others_run(void **state)
     request_init(&second, &io, NULL);
     assert_int_equal(request_reserve_params(&second, 1), 0);
     request_add_param(&second, (struct request_param){"QUERY_STRING", "ms=0", 12, 4});
-    request_route(&second, router);
-    assert_int_equal(request_run(&second), FH_OK);
+    dispatch_route(&second, router);
+    assert_int_equal(dispatch_run(&second), FH_OK);
     assert_memory_equal(second.out, "slept 0", 7);
     request_fini(&second);
 
-    assert_int_equal(request_resume(first, 0), FH_WAIT); /* too early: the rest is left */
+    assert_int_equal(dispatch_resume(first, 0), FH_WAIT); /* too early: the rest is left */
     enum fh_result result = FH_WAIT;
     while (result == FH_WAIT)
         result = wait_and_resume();
@@ -412,7 +412,7 @@ a_cancelled_one_ends_and_others_go_on(void **state)
          "end\n");
     for (int round = 0; round < 2000; round++) {
         assert_int_equal(begin("ms=1000"), FH_WAIT);
-        request_cancel(&request, 0);
+        dispatch_cancel(&request, 0);
     }
     get("ms=1");
     expect(200, "woke");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* links: fcgi-server/handler/lua_host.c fcgi-server/handler/lua_task.c fcgi-server/handler/lua_request.c */
 /* links: fcgi-server/handler/lua_sandbox.c fcgi-server/handler/lua_socket.c fcgi-server/handler/lua_stream.c */
-/* links: fcgi-server/handler/router.c fcgi-server/base/find_file.c fcgi-server/handler/shared_object.c fcgi-server/request/request.c fcgi-server/request/reason.c */
-/* links: fcgi-server/request/request_host.c fcgi-server/request/request_params.c fcgi-server/request/response.c */
+/* links: fcgi-server/handler/router.c fcgi-server/base/find_file.c fcgi-server/handler/shared_object.c fcgi-server/request/request.c fcgi-server/request/dispatch.c */
+/* links: fcgi-server/request/response.c */
 /* links: fcgi-server/request/record.c fcgi-server/request/arena.c fcgi-server/request/query.c */
 /* The TCP sockets of scripts, against a peer in a process of its own that does
  * what the test says. */
@@ -234,7 +234,7 @@ sockets_end_with_their_request(void **state)
     assert_int_equal(descriptors(), before);
     enum fh_result result = begin("how=wait");
     assert_int_equal(result, FH_WAIT);
-    request_cancel(&request, 0);
+    dispatch_cancel(&request, 0);
     assert_int_equal(descriptors(), before);
     stop_peer();
 }

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "handler/lua_host.h"
 #include "handler/router.h"
+#include "request/dispatch.h"
 #include "request/request.h"
 #include "status/access_log.h"
 
@@ -119,8 +120,8 @@ begin(const char *query)
     add_param("REQUEST_METHOD", "GET");
     add_param("SCRIPT_NAME", "/");
     add_param("QUERY_STRING", query);
-    request_route(&request, router);
-    return request_run(&request);
+    dispatch_route(&request, router);
+    return dispatch_run(&request);
 }
 
 __attribute__((unused)) static enum fh_result
@@ -128,7 +129,7 @@ wait_and_resume(void)
 {
     struct pollfd waited = {.fd = request.wait.fd, .events = request.wait.events};
     int ready = poll(&waited, 1, (int)request.wait.timeout_ms);
-    return request_resume(&request, ready > 0 ? waited.revents : 0);
+    return dispatch_resume(&request, ready > 0 ? waited.revents : 0);
 }
 
 __attribute__((unused)) static void

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "request/request_host.h"
+#include "request/dispatch.h"
 #include "base/log.h"
+#include "handler/router.h"
 #include "request/query.h"
 #include "request/response.h"
 
@@ -8,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+/* --- what a handler may ask for --------------------------------------------- */
 
 static struct request *
 of(struct fh_request *head)
@@ -65,16 +68,6 @@ do_read(struct fh_request *head, void *buffer, size_t size)
     return (ptrdiff_t)size;
 }
 
-void
-request_describe(struct request *request, char *text, size_t size)
-{
-    const char *method = request_param(request, "REQUEST_METHOD", NULL);
-    size_t length;
-    const char *path = request_path(request, &length);
-    snprintf(text, size, "%s %.*s", method == NULL ? "-" : method, length > 200 ? 200 : (int)length,
-             path);
-}
-
 __attribute__((format(printf, 4, 0))) static enum fh_result
 do_vfail(struct fh_request *head, const char *file, int line, const char *format, va_list arguments)
 {
@@ -115,9 +108,9 @@ do_gone(struct fh_request *head)
     return request->broken || request->io->gone(request);
 }
 
-const struct fh_host request_host = {
+static const struct fh_host host = {
     .abi = FH_ABI,
-    .size = sizeof request_host,
+    .size = sizeof host,
     .param = do_param,
     .query = do_query,
     .read = do_read,
@@ -131,3 +124,71 @@ const struct fh_host request_host = {
     .wait = do_wait,
     .gone = do_gone,
 };
+
+/* --- calling the handler ---------------------------------------------------- */
+
+/* What the handler returned becomes the answer, or stays FH_WAIT. */
+static enum fh_result
+settle(struct request *request, enum fh_result result)
+{
+    char what[256];
+    if (result == FH_WAIT && request->wait.asked && request->entry->handler->resume != NULL)
+        return FH_WAIT;
+    if (result != FH_OK && result != FH_NOT_FOUND && result != FH_ERROR) {
+        request_describe(request, what, sizeof what);
+        log_error("%s: returned %d%s (%s)", request->entry->file, (int)result,
+                  result == FH_WAIT ? " without fh_wait(), or has no resume" : "", what);
+        result = FH_ERROR;
+    }
+    if (result == FH_OK || request->broken)
+        return FH_OK;
+    if (request->head_sent)
+        request->broken = true; /* only closing tells that the answer is not whole */
+    else if (result == FH_NOT_FOUND)
+        response_refuse(request, 404);
+    else
+        response_refuse(request, request->timed_out ? 504 : 500);
+    return FH_OK;
+}
+
+void
+dispatch_route(struct request *request, const struct router *router)
+{
+    size_t length;
+    const char *path = request_path(request, &length);
+    const char *method = request_param(request, "REQUEST_METHOD", NULL);
+    request->head.host = &host;
+    request->is_head = method != NULL && strcmp(method, "HEAD") == 0;
+    request->entry = router_find(router, path, length);
+}
+
+enum fh_result
+dispatch_run(struct request *request)
+{
+    const struct router_entry *entry = request->entry;
+    if (entry == NULL) {
+        response_refuse(request, 404);
+        return FH_OK;
+    }
+    return settle(request, entry->handler->handle(entry->state, &request->head));
+}
+
+enum fh_result
+dispatch_resume(struct request *request, short revents)
+{
+    const struct router_entry *entry = request->entry;
+    request->wait.asked = false;
+    return settle(request, entry->handler->resume(entry->state, &request->head, revents));
+}
+
+void
+dispatch_cancel(struct request *request, int status)
+{
+    const struct router_entry *entry = request->entry;
+    if (entry->handler->cancel != NULL)
+        entry->handler->cancel(entry->state, &request->head);
+    if (status == 0 || request->head_sent)
+        request->broken = true;
+    else
+        response_refuse(request, status);
+}
