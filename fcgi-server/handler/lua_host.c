@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "handler/lua_host.h"
 #include "base/log.h"
-#include "handler/lua_internal.h"
+#include "handler/lua_request.h"
+#include "handler/lua_sandbox.h"
+#include "handler/lua_socket.h"
+#include "handler/lua_stream.h"
+#include "handler/lua_task.h"
 
 #include <luajit.h>
 #include <stdio.h>
@@ -14,8 +18,6 @@ enum {
     STACK_WANTED = 96 << 20,    /* bytes; the kernel keeps at least 128 MiB free for it */
 };
 
-struct lua_host *lua_host_here;
-
 /* --- the state ------------------------------------------------------------- */
 
 /* LuaJIT's own allocator with a limit. Past it Lua sees "not enough memory", an
@@ -24,7 +26,7 @@ static void *
 allocate(void *data, void *block, size_t old_size, size_t new_size)
 {
     struct lua_host *host = data;
-    if (new_size > old_size && host->used + (new_size - old_size) > host->options.memory_max) {
+    if (new_size > old_size && host->used + (new_size - old_size) > host->memory_max) {
         host->exhausted = true;
         return NULL;
     }
@@ -65,6 +67,7 @@ open_all(lua_State *L)
     lua_sandbox_open(L, host);
     lua_request_open(L, host);
     lua_socket_open(L, host);
+    lua_stream_open(L, host);
     lua_newtable(L);
     host->compiled_ref = luaL_ref(L, LUA_REGISTRYINDEX);
     return 0;
@@ -82,14 +85,13 @@ lua_host_new(const struct lua_options *options, char *error, size_t error_size)
     }
     raise_stack_limit();
     host->main = L;
-    host->options = *options;
-    if (host->options.memory_max == 0)
-        host->options.memory_max = MEMORY_DEFAULT;
+    host->memory_max = options->memory_max != 0 ? options->memory_max : MEMORY_DEFAULT;
+    host->allow_os = options->allow_os;
     host->used = (size_t)lua_gc(L, LUA_GCCOUNT, 0) * 1024;
     host->allocate = lua_getallocf(L, &host->allocate_data);
     lua_setallocf(L, allocate, host);
     lua_atpanic(L, panic);
-    lua_host_here = host;
+    lua_state_here = host;
     if (lua_cpcall(L, open_all, host) != 0) {
         snprintf(error, error_size, "lua: %s", lua_tostring(L, -1));
         lua_host_free(host);
@@ -106,7 +108,7 @@ lua_host_free(struct lua_host *host)
 {
     if (host == NULL)
         return;
-    lua_host_here = NULL;
+    lua_state_here = NULL;
     lua_task_close(host);
     lua_socket_close_pool(host);
     while (host->scripts != NULL) {
@@ -302,7 +304,7 @@ raise_time_limit(lua_State *L)
 static void
 hook(lua_State *L, lua_Debug *event)
 {
-    struct lua_host *host = lua_host_here;
+    struct lua_host *host = lua_state_here;
     (void)event;
     if (host == NULL || host->running == NULL)
         return;
@@ -325,17 +327,17 @@ arm(struct lua_host *host)
 void
 lua_host_interrupt(void)
 {
-    if (lua_host_here != NULL && lua_host_here->running != NULL) {
-        lua_host_here->interrupted = true;
-        arm(lua_host_here);
+    if (lua_state_here != NULL && lua_state_here->running != NULL) {
+        lua_state_here->interrupted = true;
+        arm(lua_state_here);
     }
 }
 
 void
 lua_host_log_slow(uint32_t elapsed_ms)
 {
-    if (lua_host_here != NULL && lua_host_here->running != NULL) {
-        lua_host_here->slow_ms = elapsed_ms > 0 ? elapsed_ms : 1;
-        arm(lua_host_here);
+    if (lua_state_here != NULL && lua_state_here->running != NULL) {
+        lua_state_here->slow_ms = elapsed_ms > 0 ? elapsed_ms : 1;
+        arm(lua_state_here);
     }
 }

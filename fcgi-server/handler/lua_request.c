@@ -3,9 +3,11 @@
  * The methods of a request, the mirror of fcgi-handler.h. Each checks its
  * arguments; what the C functions refuse is a Lua error here.
  */
+#include "handler/lua_request.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "handler/lua_internal.h"
+#include "handler/lua_socket.h"
+#include "handler/lua_wait.h"
 
 #include <string.h>
 
@@ -15,23 +17,8 @@ enum {
     SLEEP_MAX = 86400000, /* ms */
 };
 
-/* Every method is a closure over the metatable and string.format. */
-enum { UP_METATABLE = 1, UP_FORMAT = 2 };
-
-struct lua_task *
-lua_request_check(lua_State *L)
-{
-    struct lua_handle *handle = lua_touserdata(L, 1);
-    if (handle == NULL || !lua_getmetatable(L, 1) ||
-        !lua_rawequal(L, -1, lua_upvalueindex(UP_METATABLE)))
-        luaL_argerror(L, 1, "request expected (call as request:method())");
-    lua_pop(L, 1);
-    if (handle->serial != handle->task->serial)
-        luaL_error(L, "this request has ended");
-    if (handle->task != lua_host_here->running)
-        luaL_error(L, "this request is another one's");
-    return handle->task;
-}
+/* Every method is a closure over the metatable (see lua_state_task()) and string.format. */
+enum { UP_FORMAT = 2 };
 
 static int
 push_value(lua_State *L, const char *value, size_t length)
@@ -46,7 +33,7 @@ push_value(lua_State *L, const char *value, size_t length)
 static int
 param(lua_State *L)
 {
-    struct lua_task *task = lua_request_check(L);
+    struct lua_task *task = lua_state_task(L);
     size_t length = 0;
     const char *value = fh_param(task->request, luaL_checkstring(L, 2), &length);
     return push_value(L, value, length);
@@ -55,7 +42,7 @@ param(lua_State *L)
 static int
 query(lua_State *L)
 {
-    struct lua_task *task = lua_request_check(L);
+    struct lua_task *task = lua_state_task(L);
     size_t length = 0;
     const char *value = fh_query(task->request, luaL_checkstring(L, 2), &length);
     return push_value(L, value, length);
@@ -64,7 +51,7 @@ query(lua_State *L)
 static int
 read_body(lua_State *L)
 {
-    struct lua_task *task = lua_request_check(L);
+    struct lua_task *task = lua_state_task(L);
     lua_Integer size = luaL_optinteger(L, 2, READ_SIZE);
     luaL_argcheck(L, size > 0 && size <= READ_MAX, 2, "size out of range");
     luaL_Buffer buffer;
@@ -92,7 +79,7 @@ read_body(lua_State *L)
 static int
 status(lua_State *L)
 {
-    struct lua_task *task = lua_request_check(L);
+    struct lua_task *task = lua_state_task(L);
     int code = luaL_checkint(L, 2);
     luaL_argcheck(L, code >= 200 && code <= 599, 2, "a status is from 200 to 599");
     if (fh_status(task->request, code) == -1)
@@ -104,7 +91,7 @@ status(lua_State *L)
 static int
 header(lua_State *L)
 {
-    struct lua_task *task = lua_request_check(L);
+    struct lua_task *task = lua_state_task(L);
     size_t name_length = 0;
     size_t value_length = 0;
     const char *name = luaL_checklstring(L, 2, &name_length);
@@ -137,7 +124,7 @@ write_all(lua_State *L, struct lua_task *task)
 static int
 write_body(lua_State *L)
 {
-    return write_all(L, lua_request_check(L));
+    return write_all(L, lua_state_task(L));
 }
 
 /* Replaces the arguments from 2 on by string.format() of them. */
@@ -153,7 +140,7 @@ format(lua_State *L)
 static int
 print(lua_State *L)
 {
-    struct lua_task *task = lua_request_check(L);
+    struct lua_task *task = lua_state_task(L);
     format(L);
     return write_all(L, task);
 }
@@ -161,7 +148,7 @@ print(lua_State *L)
 static int
 log_text(lua_State *L)
 {
-    struct lua_task *task = lua_request_check(L);
+    struct lua_task *task = lua_state_task(L);
     format(L);
     log_notice("%s: %s", task->script->name, lua_tostring(L, 2));
     return 0;
@@ -170,7 +157,7 @@ log_text(lua_State *L)
 static int
 fail(lua_State *L)
 {
-    lua_request_check(L);
+    lua_state_task(L);
     format(L);
     luaL_where(L, 1);
     lua_insert(L, 2);
@@ -181,7 +168,7 @@ fail(lua_State *L)
 static int
 gone(lua_State *L)
 {
-    struct lua_task *task = lua_request_check(L);
+    struct lua_task *task = lua_state_task(L);
     lua_pushboolean(L, fh_gone(task->request));
     return 1;
 }
@@ -191,17 +178,17 @@ sleep_step(lua_State *L, struct lua_task *task, short revents)
 {
     (void)L;
     (void)revents;
-    return clock_ns() >= task->deadline_ns ? 0 : lua_task_wait(task, -1, 0);
+    return clock_ns() >= task->deadline_ns ? 0 : lua_wait_for(task, -1, 0);
 }
 
 static int
 sleep_ms(lua_State *L)
 {
-    struct lua_task *task = lua_request_check(L);
+    struct lua_task *task = lua_state_task(L);
     lua_Number ms = luaL_checknumber(L, 2);
     luaL_argcheck(L, ms >= 0 && ms <= SLEEP_MAX, 2, "ms out of range");
     task->deadline_ns = clock_ns() + (int64_t)(ms * 1e6);
-    return lua_task_step(L, task, sleep_step);
+    return lua_wait_step(L, task, sleep_step);
 }
 
 static const luaL_Reg methods[] = {

@@ -6,9 +6,9 @@
  * no io, no debug (but traceback), no ffi, no bytecode, a few functions of os.
  * ffi is out because it undoes every other rule: ffi.C has exit() and system().
  */
+#include "handler/lua_sandbox.h"
 #include "base/find_file.h"
 #include "base/log.h"
-#include "handler/lua_internal.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -302,16 +302,16 @@ void
 lua_sandbox_open(lua_State *L, struct lua_host *host)
 {
     luaL_openlibs(L);
-    if (!host->options.allow_os) {
+    if (!host->allow_os) {
         hide_string_methods(L);
         hide_buffer_pointers(L);
     }
     lua_newtable(L);
-    if (host->options.allow_os) {
+    if (host->allow_os) {
         lua_getglobal(L, "_G");
         copy_all(L);
     }
-    for (size_t i = 0; !host->options.allow_os && i < sizeof allowed / sizeof *allowed; i++) {
+    for (size_t i = 0; !host->allow_os && i < sizeof allowed / sizeof *allowed; i++) {
         bool whole = allowed[i].names[0] == '\0';
         bool globals = i == 0;
         if (!whole && !globals)
@@ -342,19 +342,19 @@ lua_sandbox_push_globals(lua_State *L, struct lua_host *host, const char *folder
     lua_newtable(L);
     lua_rawgeti(L, LUA_REGISTRYINDEX, host->base_ref);
     copy_all(L);
-    if (!host->options.allow_os)
+    if (!host->allow_os)
         copy_libraries(L);
     lua_pushvalue(L, -1);
     lua_setfield(L, -2, "_G");
     set_closure(L, "rawset", raw_set);
-    if (!host->options.allow_os) {
+    if (!host->allow_os) {
         set_closure(L, "load", load_text);
         set_closure(L, "loadstring", load_text);
     }
     lua_pushvalue(L, -1);
     lua_pushstring(L, folder);
     lua_newtable(L);
-    if (host->options.allow_os)
+    if (host->allow_os)
         lua_getglobal(L, "require");
     else
         lua_pushnil(L);

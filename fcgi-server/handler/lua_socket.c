@@ -6,8 +6,9 @@
  * then the next connect() to the same address, of any request of this child,
  * gets the connection.
  */
+#include "handler/lua_socket.h"
 #include "base/clock.h"
-#include "handler/lua_internal.h"
+#include "handler/lua_wait.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -164,7 +165,7 @@ lua_socket_check(lua_State *L)
     struct lua_socket *socket = to_socket(L);
     if (socket->task == NULL)
         luaL_error(L, "this socket is closed");
-    if (socket->task != lua_host_here->running)
+    if (socket->task != lua_state_here->running)
         luaL_error(L, "this socket is another request's");
     return socket;
 }
@@ -189,7 +190,7 @@ lua_socket_wait(lua_State *L, struct lua_task *task, short events)
 {
     if (clock_ns() >= task->deadline_ns)
         return lua_socket_failure(L, "timeout");
-    return lua_task_wait(task, task->waiting->fd, events);
+    return lua_wait_for(task, task->waiting->fd, events);
 }
 
 /* --- connect --------------------------------------------------------------- */
@@ -236,7 +237,7 @@ new_socket(lua_State *L, struct lua_task *task)
 int
 lua_socket_connect(lua_State *L)
 {
-    struct lua_task *task = lua_request_check(L);
+    struct lua_task *task = lua_state_task(L);
     const char *host = luaL_checkstring(L, 2);
     int port = luaL_checkint(L, 3);
     lua_Integer timeout_ms = luaL_optinteger(L, 4, TIMEOUT_MS);
@@ -261,7 +262,7 @@ lua_socket_connect(lua_State *L)
     int on = 1;
     setsockopt(made->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     lua_socket_set_deadline(made);
-    return lua_task_step(L, task, connect_step);
+    return lua_wait_step(L, task, connect_step);
 }
 
 /* --- the rest -------------------------------------------------------------- */
@@ -303,12 +304,21 @@ keep(lua_State *L)
 }
 
 static const luaL_Reg methods[] = {
-    {"send", lua_stream_send},
-    {"receive", lua_stream_receive},
     {"timeout", set_timeout},
     {"close", close_method},
     {"keep", keep},
 };
+
+void
+lua_socket_add(lua_State *L, const struct lua_host *host, const char *name, lua_CFunction method)
+{
+    lua_rawgeti(L, LUA_REGISTRYINDEX, host->socket_ref);
+    lua_getfield(L, -1, "__index");
+    lua_pushvalue(L, -2);
+    lua_pushcclosure(L, method, 1);
+    lua_setfield(L, -2, name);
+    lua_pop(L, 2);
+}
 
 void
 lua_socket_open(lua_State *L, struct lua_host *host)
@@ -318,15 +328,12 @@ lua_socket_open(lua_State *L, struct lua_host *host)
         luaL_error(L, "not enough memory");
     lua_newtable(L); /* the metatable */
     lua_newtable(L); /* its methods */
-    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
-        lua_pushvalue(L, -2);
-        lua_pushcclosure(L, methods[i].func, 1);
-        lua_setfield(L, -2, methods[i].name);
-    }
     lua_setfield(L, -2, "__index");
     lua_pushcfunction(L, collect);
     lua_setfield(L, -2, "__gc");
     lua_pushliteral(L, "socket");
     lua_setfield(L, -2, "__metatable");
     host->socket_ref = luaL_ref(L, LUA_REGISTRYINDEX);
+    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
+        lua_socket_add(L, host, methods[i].name, methods[i].func);
 }

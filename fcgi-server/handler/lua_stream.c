@@ -3,7 +3,9 @@
  * The two directions of a socket. Input is collected until what the script asked
  * for is there; what lies behind it stays for the next receive().
  */
-#include "handler/lua_internal.h"
+#include "handler/lua_stream.h"
+#include "handler/lua_socket.h"
+#include "handler/lua_wait.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -41,15 +43,15 @@ send_step(lua_State *L, struct lua_task *task, short revents)
 }
 
 /* socket:send(text): true, or nil and the reason. */
-int
-lua_stream_send(lua_State *L)
+static int
+send_text(lua_State *L)
 {
     struct lua_socket *socket = lua_socket_check(L);
     luaL_checkstring(L, 2);
     lua_settop(L, 2);
     socket->sent = 0;
     lua_socket_set_deadline(socket);
-    return lua_task_step(L, socket->task, send_step);
+    return lua_wait_step(L, socket->task, send_step);
 }
 
 /* --- receive --------------------------------------------------------------- */
@@ -129,8 +131,8 @@ receive_step(lua_State *L, struct lua_task *task, short revents)
 
 /* socket:receive(what): a number of bytes, "line" (without its end), or "all"
  * until the peer closes. The text, or nil and the reason. */
-int
-lua_stream_receive(lua_State *L)
+static int
+receive(lua_State *L)
 {
     static const char *const words[] = {"line", "all", NULL};
     struct lua_socket *socket = lua_socket_check(L);
@@ -148,5 +150,12 @@ lua_stream_receive(lua_State *L)
     lua_settop(L, 1);
     socket->looked = 0;
     lua_socket_set_deadline(socket);
-    return lua_task_step(L, socket->task, receive_step);
+    return lua_wait_step(L, socket->task, receive_step);
+}
+
+void
+lua_stream_open(lua_State *L, struct lua_host *host)
+{
+    lua_socket_add(L, host, "send", send_text);
+    lua_socket_add(L, host, "receive", receive);
 }

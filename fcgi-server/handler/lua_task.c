@@ -3,19 +3,18 @@
  * Requests as coroutines. A finished coroutine is used again; one that failed or
  * was cancelled is left to the garbage collector.
  */
-#include "base/clock.h"
+#include "handler/lua_task.h"
 #include "base/log.h"
-#include "handler/lua_internal.h"
+#include "handler/lua_request.h"
+#include "handler/lua_socket.h"
 #include "status/access_log.h"
 
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum {
-    IDLE_MAX = 1024,  /* finished coroutines that are kept */
     TEXT_MAX = 1024,  /* longest error text in the log, in bytes */
     FRAMES_MAX = 384, /* of which for where it happened */
     /* Places on the main stack, filled by lua_task_open(). */
@@ -140,7 +139,7 @@ lua_task_log_slow(struct lua_task *task, lua_State *L, uint32_t elapsed_ms)
 static int
 start(lua_State *L)
 {
-    struct lua_host *host = lua_host_here;
+    struct lua_host *host = lua_state_here;
     struct lua_script *script = host->loading;
     if (host->idle == NULL) {
         struct lua_task *task = calloc(1, sizeof *task);
@@ -170,7 +169,7 @@ start(lua_State *L)
 static int
 step(lua_State *L)
 {
-    struct lua_host *host = lua_host_here;
+    struct lua_host *host = lua_state_here;
     struct lua_task *task = host->task;
     int results = task->step(L, task, host->revents);
     return results > 0 ? results : 0;
@@ -183,9 +182,9 @@ collect(lua_State *L)
 {
     size_t before;
     do {
-        before = lua_host_here->used;
+        before = lua_state_here->used;
         lua_gc(L, LUA_GCCOLLECT, 0);
-    } while (lua_host_here->used < before - before / 8);
+    } while (lua_state_here->used < before - before / 8);
     return 0;
 }
 
@@ -368,34 +367,4 @@ lua_task_close(struct lua_host *host)
         host->idle = task->next_free;
         free(task);
     }
-}
-
-/* --- waiting --------------------------------------------------------------- */
-
-int
-lua_task_step(lua_State *L, struct lua_task *task,
-              int (*next)(lua_State *L, struct lua_task *task, short revents))
-{
-    if (L != task->thread)
-        return luaL_error(L, "waiting inside a coroutine of the script's own is not possible");
-    if (!lua_isyieldable(L)) { /* else lua_yield() fails when the wait has been noted already */
-        return luaL_error(L, "waiting inside a callback of table.sort, string.gsub and the like "
-                             "is not possible");
-    }
-    task->wait_fd = -2;
-    int results = next(L, task, 0);
-    if (task->wait_fd == -2)
-        return results;
-    task->step = next;
-    return lua_yield(L, lua_gettop(L)); /* all of them, so that they stay in place */
-}
-
-int
-lua_task_wait(struct lua_task *task, int fd, short events)
-{
-    int64_t left_ns = task->deadline_ns - clock_ns();
-    task->wait_fd = fd;
-    task->wait_events = events;
-    task->wait_timeout_ms = left_ns > 0 ? (uint32_t)((left_ns + 999999) / 1000000) : 0;
-    return 0;
 }
