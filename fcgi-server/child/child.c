@@ -8,6 +8,7 @@
 #include "child/heritage.h"
 #include "child/privileges.h"
 #include "config/config.h"
+#include "config/engines.h"
 #include "engine/engine.h"
 #include "handler/router.h"
 #include "status/access_log.h"
@@ -45,6 +46,25 @@ raise_order(enum child_order order)
 }
 
 static void
+tell_master(enum child_notice_kind kind)
+{
+    struct child_notice notice = {getpid(), kind};
+    ssize_t written;
+    if (self.heritage->notice_fd == -1)
+        return;
+    do
+        written = write(self.heritage->notice_fd, &notice, sizeof notice);
+    while (written == -1 && errno == EINTR);
+}
+
+static void
+retiring(void)
+{
+    board_state(self.heritage->slot, BOARD_DRAINING);
+    tell_master(NOTICE_RETIRING);
+}
+
+static void
 on_signal(int number)
 {
     bool alone = self.heritage->master == 0;
@@ -68,39 +88,20 @@ on_signal(int number)
         /* A child that may not open the file again makes room for one that
          * inherits it from the master. */
         if (access_log_reopen() == -1 && !alone) {
-            child_retiring();
+            retiring();
             raise_order(CHILD_DRAIN);
         }
         break;
     }
 }
 
-enum child_order
-child_order(void)
+static enum child_order
+order(void)
 {
     int number;
     while ((number = signals_read(self.order_fd)) != 0)
         on_signal(number);
     return self.order;
-}
-
-static void
-tell_master(enum child_notice_kind kind)
-{
-    struct child_notice notice = {getpid(), kind};
-    ssize_t written;
-    if (self.heritage->notice_fd == -1)
-        return;
-    do
-        written = write(self.heritage->notice_fd, &notice, sizeof notice);
-    while (written == -1 && errno == EINTR);
-}
-
-void
-child_retiring(void)
-{
-    board_state(self.heritage->slot, BOARD_DRAINING);
-    tell_master(NOTICE_RETIRING);
 }
 
 static void
@@ -248,11 +249,11 @@ open_handlers(void)
 static int
 choose_engine(void)
 {
-    static const struct engine *const engines[] = {&engine_event, &engine_libfcgi};
-    for (size_t i = 0; i < sizeof engines / sizeof *engines; i++)
-        if (strcmp(engines[i]->name, self.heritage->config->engine) == 0)
-            self.engine = engines[i];
-    return self.engine != NULL ? 0 : -1;
+#define ROW(name) &engine_##name,
+    static const struct engine *const engines[] = {ENGINES(ROW)};
+#undef ROW
+    self.engine = engines[self.heritage->config->engine];
+    return 0;
 }
 
 static int
@@ -266,6 +267,8 @@ prepare_engine(void)
         .listen_fd = heritage->listen_fd,
         .handover_fd = {heritage->handover_fd[0], heritage->handover_fd[1]},
         .order_fd = self.order_fd,
+        .order = order,
+        .retiring = retiring,
     };
     return self.engine->prepare(&self.context);
 }

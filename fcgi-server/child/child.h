@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * child.h - the life of a child: one chain of steps after the fork, then its
- * engine until it is told to end. child_order() and child_retiring(), which the
- * engine calls, are declared in engine.h.
+ * engine until it is told to end.
  *
  * Signals of a child, read from a descriptor between requests:
  *     QUIT  drain: pass kept connections to the siblings and end

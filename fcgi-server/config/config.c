@@ -216,8 +216,6 @@ check_pm(const struct config *config, struct config_error *error)
 static int
 check_words(const struct config *config, struct config_error *error)
 {
-    if (strcmp(config->engine, "event") != 0 && strcmp(config->engine, "libfcgi") != 0)
-        return fail(error, "engine '%s' is unknown; give event or libfcgi", config->engine);
     if (config->test && config->dump)
         return fail(error, "test and dump (-t, -T) are two questions; ask one at a time");
     if (config->group != NULL && config->user == NULL)

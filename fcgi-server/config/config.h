@@ -67,8 +67,8 @@ struct config {
     const char *pool;    /* name in status, logs and titles */
 
     /* processes */
-    const char *engine; /* "event" or "libfcgi" */
-    int32_t children;   /* effective; 0: no master */
+    uint32_t engine;  /* row of engines.h */
+    int32_t children; /* effective; 0: no master */
     const char *children_origin;
     uint32_t pm; /* enum config_pm */
     uint32_t start_servers;

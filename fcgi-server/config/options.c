@@ -5,6 +5,7 @@
  */
 #include "config/options.h"
 #include "config/config.h"
+#include "config/engines.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -25,7 +26,8 @@ const struct config_option config_options[] = {
      "unix:/path, host:port, [v6]:port or fd:N"},
     {"children", 'n', CONFIG_COUNT, ALWAYS, AT(children), 0, 16384, NULL, "NUMBER",
      "child processes, or the most of them; 0: no master"},
-    {"engine", 'e', CONFIG_TEXT, ALWAYS, AT(engine), 0, 0, "event", "NAME", "event or libfcgi"},
+    {"engine", 'e', CONFIG_ENUM, ALWAYS, AT(engine), 0, 0, ENGINES_DEFAULT, &ENGINES_WORDS[1],
+     "how a child serves its connections"},
     {"route", 'r', CONFIG_ROUTE, ONLY_COMMAND, 0, 0, 0, 0, NULL, "PATH=HANDLER[,ARG]",
      "answer PATH and what lies below it; may be repeated"},
     {"test", 't', CONFIG_FLAG, ONLY_COMMAND, AT(test), 0, 0, "no", NULL,

@@ -8,6 +8,8 @@
 #ifndef ENGINE_H
 #define ENGINE_H
 
+#include "config/engines.h"
+
 struct config;
 struct router;
 struct board_slot;
@@ -36,22 +38,19 @@ struct engine_context {
     int handover_fd[2];      /* shared queue of connections between siblings, a SOCK_SEQPACKET pair
                                 made before the fork: [0] to take from, [1] to put into, both
                                 non-blocking; -1 without a master */
-    int order_fd;            /* readable when child_order() may have changed */
+    int order_fd;            /* readable when order() may have changed */
+    /* The order in force. Cheap; reads what is pending on order_fd first. */
+    enum child_order (*order)(void);
+    /* Tells the master that this child retires of its own accord (max_requests), so
+     * that its replacement starts while it still drains. Call it once, before draining. */
+    void (*retiring)(void);
 };
-
-/* The order in force. Cheap; reads what is pending on order_fd first. */
-enum child_order child_order(void);
-
-/* Tells the master that this child retires of its own accord (max_requests), so
- * that its replacement starts while it still drains. Call it once, before draining. */
-void child_retiring(void);
 
 /* After each call of a handler: ends this process if it is a copy that the handler forked
  * and that came back. It would take events and requests of the child. */
 void child_end_copy(void);
 
 struct engine {
-    const char *name;
     /* Takes what serving needs; after it the child counts as ready. The context stays valid until
      * serve() returns. 0, or -1 (already logged). */
     int (*prepare)(struct engine_context *context);
@@ -61,7 +60,8 @@ struct engine {
     int (*serve)(void);
 };
 
-extern const struct engine engine_event;
-extern const struct engine engine_libfcgi;
+#define ENGINE_DECLARE(name) extern const struct engine engine_##name;
+ENGINES(ENGINE_DECLARE)
+#undef ENGINE_DECLARE
 
 #endif

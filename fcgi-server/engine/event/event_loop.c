@@ -305,7 +305,7 @@ on_events(struct event_engine *engine, const struct epoll_event *events, int cou
     for (int i = 0; i < count; i++) {
         switch (event_kind_of(events[i].data.u64)) {
         case EVENT_ORDER:
-            engine->order = child_order();
+            engine->order = engine->context->order();
             break;
         case EVENT_LISTEN:
             queued = true;
@@ -450,7 +450,7 @@ drain(struct event_engine *engine)
     bool closing = engine->order == CHILD_CLOSE;
     stop_listening(engine);
     if (engine->order == CHILD_SERVE && !engine->told) {
-        child_retiring(); /* of its own accord */
+        engine->context->retiring(); /* of its own accord */
         engine->told = true;
     }
     board_state(engine->context->slot, BOARD_DRAINING);
@@ -542,7 +542,7 @@ serve(void)
 {
     struct event_engine *engine = &engine_here;
     struct epoll_event events[EVENTS_MAX];
-    engine->order = child_order();
+    engine->order = engine->context->order();
     while (engine->order != CHILD_STOP) {
         engine->now_ns = clock_ns();
         int timeout_ms = wait_ms(engine);
@@ -572,4 +572,4 @@ serve(void)
     return 0;
 }
 
-const struct engine engine_event = {.name = "event", .prepare = prepare, .serve = serve};
+const struct engine engine_event = {.prepare = prepare, .serve = serve};

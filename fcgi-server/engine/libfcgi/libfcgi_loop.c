@@ -128,7 +128,7 @@ wait_readable(struct loop *loop)
             return -1;
         if (ready > 0 && fds[0].revents != 0)
             return 1;
-        enum child_order order = child_order();
+        enum child_order order = loop->context->order();
         if (order == CHILD_STOP || left_ms <= 0)
             return 0;
         if (order != CHILD_SERVE && idle && loop->served)
@@ -509,7 +509,7 @@ static int
 serve(void)
 {
     struct loop *loop = &loop_here;
-    while (loop->left > 0 && child_order() == CHILD_SERVE) {
+    while (loop->left > 0 && loop->context->order() == CHILD_SERVE) {
         struct epoll_event event;
         board_state(loop->context->slot, BOARD_IDLE);
         int count = epoll_wait(loop->accept_fd, &event, 1, -1);
@@ -531,4 +531,4 @@ serve(void)
     return 0;
 }
 
-const struct engine engine_libfcgi = {.name = "libfcgi", .prepare = prepare, .serve = serve};
+const struct engine engine_libfcgi = {.prepare = prepare, .serve = serve};
