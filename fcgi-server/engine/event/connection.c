@@ -135,6 +135,14 @@ connection_poll(struct connections *connections, struct connection *connection, 
     return 0;
 }
 
+int
+connections_poll_other(struct connections *connections, int fd, enum event_kind kind,
+                       uint32_t events)
+{
+    struct epoll_event event = {.events = events, .data.u64 = event_tag(kind, NULL)};
+    return epoll_ctl(connections->epoll_fd, EPOLL_CTL_ADD, fd, &event);
+}
+
 /* --- exchanges ------------------------------------------------------------------------ */
 
 struct exchange *

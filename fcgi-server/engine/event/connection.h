@@ -123,6 +123,10 @@ void connection_move(struct connections *connections, struct connection *connect
 int connection_poll(struct connections *connections, struct connection *connection,
                     uint32_t events);
 
+/* Asks epoll for <events> of a descriptor that is not a connection's. 0 or -1 with errno. */
+int connections_poll_other(struct connections *connections, int fd, enum event_kind kind,
+                           uint32_t events);
+
 /* Gives <connection> an exchange unless it has one. NULL when out of memory. */
 struct exchange *connection_exchange(struct connections *connections,
                                      struct connection *connection);

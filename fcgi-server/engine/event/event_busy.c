@@ -15,14 +15,6 @@
 #define RETRY_NS     INT64_C(5000000)
 #define RETRY_MAX_NS INT64_C(40000000)
 
-/* Connections given away at once: bounds how long a handler that returns has
- * to wait for the lock, to about a quarter of a millisecond. */
-#define GIVEN_AT_ONCE 64
-
-struct event_engine *event_here;
-
-/* --- time limits ------------------------------------------------------------------------- */
-
 /* The handler cannot be stopped, but its client can be answered, and the child be
  * replaced. Requests that wait in this child end with it. */
 static void
@@ -33,37 +25,6 @@ end_child(struct event_engine *engine, struct exchange *running)
     for (; waiting != NULL; waiting = waiting->next)
         answer_briefly(&waiting->exchange->request, waiting->fd, 503);
     _exit(CHILD_EXIT_TIMEOUT);
-}
-
-/* --- other connections --------------------------------------------------------------------- */
-
-/* Those of one state. Returns how many more may go this time. */
-static int
-give_away(struct event_engine *engine, enum connection_state state, int left)
-{
-    struct connection *connection = engine->connections.list[state].first;
-    while (connection != NULL && left > 0) {
-        struct connection *next = connection->next;
-        bool alone = engine->context->handover_fd[1] == -1;
-        if (alone && connection->served && !connection->last)
-            event_shed(engine, connection);
-        else if (!alone && !event_pass_on(engine, connection))
-            return 0; /* the queue is full */
-        connection = next;
-        left--;
-    }
-    return left;
-}
-
-bool
-event_give_away(struct event_engine *engine)
-{
-    static const enum connection_state given[] = {CONNECTION_READY, CONNECTION_READING,
-                                                  CONNECTION_PARKED, CONNECTION_IDLE};
-    int left = GIVEN_AT_ONCE;
-    for (size_t i = 0; i < sizeof given / sizeof *given; i++)
-        left = give_away(engine, given[i], left);
-    return left > 0;
 }
 
 int64_t

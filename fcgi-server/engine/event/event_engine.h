@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * event_engine.h - the event engine's own header: event_loop.c has the loop and what
- * comes from outside, event_request.c what happens to a request on a connection.
+ * event_engine.h - the event engine's own header: event_loop.c has the loop,
+ * event_enter.c how connections come in, event_leave.c how they go, event_request.c what
+ * happens to a request on one, event_busy.c what is done while a handler takes its time.
  * See ARCHITECTURE.md for the why.
  *
- * Everything here is guarded by the lock of the watch (slow_watch.h). Functions are
+ * Everything here is guarded by the lock of the slow watch (slow_watch.h). Functions are
  * called with it held; only handlers run without.
  */
 #ifndef EVENT_ENGINE_H
@@ -51,7 +52,25 @@ struct event_engine {
 };
 
 /* The engine of this process. */
-extern struct event_engine *event_here;
+extern struct event_engine event_here;
+
+/* --- event_enter.c --- */
+
+/* A new connection, from whichever of the two queues has one; in turn if both have,
+ * so that neither is left for last while the other stays full. One and no more: the
+ * second would wait here while this one's handler runs. Tried at once, so that a
+ * connection for one request never is in epoll. Returns whether there was one. */
+bool event_take_one(struct event_engine *engine, bool queued, bool handed);
+
+/* Takes a connection that a sibling has handed over; NULL if there was none. */
+struct connection *event_adopt_one(struct event_engine *engine);
+
+/* Takes both queues into the epoll set or out of it: whether new connections may come in
+ * now. */
+void event_adjust_listening(struct event_engine *engine);
+void event_stop_listening(struct event_engine *engine);
+
+/* --- event_request.c --- */
 
 /* Bytes have arrived on <connection>, or it has been closed: reads, and serves what
  * is whole. <gone>: the peer has closed the connection altogether. */
@@ -74,6 +93,13 @@ void event_on_peer(struct event_engine *engine, struct connection *connection, b
 /* request_timeout is over for a handler that waits: 504. */
 void event_on_timeout(struct event_engine *engine, struct connection *connection);
 
+extern const struct request_io event_io;
+
+/* As much is in flight as may be: no further request is to be started. */
+bool event_is_full(const struct event_engine *engine);
+
+/* --- event_leave.c --- */
+
 /* Ends a connection on which a peer may still be sending: says that no more comes,
  * then reads until the peer closes, for a bounded time. */
 void event_linger(struct event_engine *engine, struct connection *connection);
@@ -89,16 +115,13 @@ bool event_pass_on(struct event_engine *engine, struct connection *connection);
  * two can cross, it is what every server does. */
 void event_shed(struct event_engine *engine, struct connection *connection);
 
-/* As much is in flight as may be: no further request is to be started. */
-bool event_is_full(const struct event_engine *engine);
-
 /* Gives all connections on which nothing runs to siblings, as far as they take them.
  * Returns whether none is left. */
 bool event_give_away(struct event_engine *engine);
 
-/* The watch has found the running handler slow (event_busy.c). */
-int64_t event_on_slow(void *engine, int64_t now_ns);
+/* --- event_busy.c --- */
 
-extern const struct request_io event_io;
+/* The slow watch has found the running handler slow. */
+int64_t event_on_slow(void *engine, int64_t now_ns);
 
 #endif

@@ -8,7 +8,6 @@
 #include "base/log.h"
 #include "config/config.h"
 #include "engine/event/event_engine.h"
-#include "engine/event/handover.h"
 #include "engine/steps.h"
 #include "engine/time_limit.h"
 #include "status/scoreboard.h"
@@ -34,124 +33,11 @@
 /* A wait that took longer than this was one: not just the price of the call. */
 #define BLOCKED_NS INT64_C(100000)
 
-#define PAUSE_MS 100 /* no accept() for so long when there are no descriptors */
 /* The request of a connection that was just accepted is on its way: a child that
  * ends waits for it so long. */
 #define FRESH_NS (500 * MS)
 
 #define RETRY_MS 5 /* until connections are offered to a full queue again */
-
-static struct event_engine engine_here;
-
-/* --- what comes from outside ------------------------------------------------------------- */
-
-static int
-add_special(struct event_engine *engine, int fd, enum event_kind kind, uint32_t events)
-{
-    struct epoll_event event = {.events = events, .data.u64 = event_tag(kind, NULL)};
-    return epoll_ctl(engine->connections.epoll_fd, EPOLL_CTL_ADD, fd, &event);
-}
-
-/* Exclusively: each new connection wakes one child that waits, not all. A child
- * that is busy does not wait, so an idle one is woken if there is one. */
-static void
-listen_again(struct event_engine *engine)
-{
-    if (engine->listening || engine->order != CHILD_SERVE || engine->retire)
-        return;
-    add_special(engine, engine->context->listen_fd, EVENT_LISTEN, EPOLLIN | EPOLLEXCLUSIVE);
-    if (engine->context->handover_fd[0] != -1) {
-        add_special(engine, engine->context->handover_fd[0], EVENT_HANDOVER,
-                    EPOLLIN | EPOLLEXCLUSIVE);
-    }
-    engine->listening = true;
-}
-
-static void
-stop_listening(struct event_engine *engine)
-{
-    int epoll_fd = engine->connections.epoll_fd;
-    if (engine->listening) {
-        epoll_ctl(epoll_fd, EPOLL_CTL_DEL, engine->context->listen_fd, NULL);
-        if (engine->context->handover_fd[0] != -1)
-            epoll_ctl(epoll_fd, EPOLL_CTL_DEL, engine->context->handover_fd[0], NULL);
-        engine->listening = false;
-    }
-}
-
-/* The connection that has been idle longest, if it may be closed for one that
- * waits. One that was never served may not: it is somebody's new connection. */
-static struct connection *
-find_dispensable(const struct event_engine *engine)
-{
-    struct connection *connection = engine->connections.list[CONNECTION_IDLE].first;
-    while (connection != NULL && (!connection->served || connection->last))
-        connection = connection->next;
-    return connection;
-}
-
-/* Whether there is room for one more connection, after closing one if need be. */
-static bool
-make_room(struct event_engine *engine)
-{
-    if (engine->connections.count == engine->connections.max) {
-        struct connection *dispensable = find_dispensable(engine);
-        if (dispensable != NULL)
-            event_shed(engine, dispensable);
-    }
-    return engine->connections.count < engine->connections.max;
-}
-
-/* No descriptors or no memory: the one that waits is served when there are, or by
- * another child. */
-static void
-pause_accepting(struct event_engine *engine)
-{
-    struct connection *dispensable = find_dispensable(engine);
-    steps_tell_full(engine->now_ns);
-    if (dispensable != NULL)
-        event_shed(engine, dispensable);
-    stop_listening(engine);
-    engine->pause_until_ns = engine->now_ns + PAUSE_MS * MS;
-}
-
-static struct connection *
-accept_one(struct event_engine *engine)
-{
-    short hang_events;
-    if (!make_room(engine))
-        return NULL;
-    int fd = steps_accept(engine->context, &hang_events);
-    if (fd == -1) {
-        if (errno != EAGAIN)
-            pause_accepting(engine);
-        return NULL;
-    }
-    struct connection *connection =
-        connections_add(&engine->connections, fd, hang_events, engine->now_ns);
-    if (connection == NULL)
-        close(fd);
-    return connection;
-}
-
-/* NULL if there was none. */
-static struct connection *
-adopt_one(struct event_engine *engine)
-{
-    struct connection *connection =
-        handover_receive(engine->context->handover_fd[0], &engine->connections, engine->now_ns);
-    if (connection == NULL) {
-        if (errno != EAGAIN)
-            pause_accepting(engine);
-        return NULL;
-    }
-    board_count(&engine->context->slot->adopted);
-    if (connection_poll(&engine->connections, connection, EPOLLIN) == -1) {
-        connection_close(&engine->connections, connection, true);
-        return NULL;
-    }
-    return connection;
-}
 
 /* --- events -------------------------------------------------------------------------------- */
 
@@ -273,27 +159,6 @@ serve_ready(struct event_engine *engine)
     }
 }
 
-/* A new connection, from whichever of the two queues has one; in turn if both have,
- * so that neither is left for last while the other stays full. One and no more: the
- * second would wait here while this one's handler runs. Tried at once, so that a
- * connection for one request never is in epoll. Returns whether there was one. */
-static bool
-take_one(struct event_engine *engine, bool queued, bool handed)
-{
-    struct connection *taken = NULL;
-    if (handed && (!queued || engine->handed_next)) {
-        taken = adopt_one(engine);
-        engine->handed_next = false;
-    }
-    if (taken == NULL && queued) {
-        taken = accept_one(engine);
-        engine->handed_next = true;
-    }
-    if (taken != NULL && taken->state == CONNECTION_IDLE)
-        event_on_input(engine, taken, steps_peer_gone(taken->fd, taken->hang_events));
-    return taken != NULL;
-}
-
 /* First what others could take as well: once we are in a handler, a connection
  * that woke us, and nobody else, would be left alone in its queue. Here the watch
  * thread can give it to a sibling. */
@@ -321,7 +186,7 @@ on_events(struct event_engine *engine, const struct epoll_event *events, int cou
      * theirs. */
     engine->parked_next |= !event_is_full(engine);
     int64_t begun_ns = engine->now_ns;
-    if (!take_one(engine, queued, handed))
+    if (!event_take_one(engine, queued, handed))
         engine->queue_empty_ns = begun_ns;
     /* A slice of its own: else handlers that outlast one would let new connections
      * have every turn, and those that are here none. */
@@ -448,13 +313,13 @@ drain(struct event_engine *engine)
     static const enum connection_state given[] = {CONNECTION_IDLE, CONNECTION_READING,
                                                   CONNECTION_READY, CONNECTION_PARKED};
     bool closing = engine->order == CHILD_CLOSE;
-    stop_listening(engine);
+    event_stop_listening(engine);
     if (engine->order == CHILD_SERVE && !engine->told) {
         engine->context->retiring(); /* of its own accord */
         engine->told = true;
     }
     board_state(engine->context->slot, BOARD_DRAINING);
-    while (closing && engine->context->handover_fd[0] != -1 && adopt_one(engine) != NULL) {
+    while (closing && engine->context->handover_fd[0] != -1 && event_adopt_one(engine) != NULL) {
     }
     for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
         struct connection *connection = engine->connections.list[given[i]].first;
@@ -488,20 +353,6 @@ tell_board(struct event_engine *engine)
                                                            : BOARD_IDLE);
 }
 
-/* Whether new connections may come in now. */
-static void
-adjust_listening(struct event_engine *engine)
-{
-    bool room =
-        engine->connections.count < engine->connections.max || find_dispensable(engine) != NULL;
-    if (engine->pause_until_ns != 0 && engine->now_ns >= engine->pause_until_ns)
-        engine->pause_until_ns = 0;
-    if (!room || event_is_full(engine) || engine->pause_until_ns != 0)
-        stop_listening(engine);
-    else
-        listen_again(engine);
-}
-
 /* Room for some thousands of connections between children; the usual room is for
  * fewer than 300. Without the privilege, what the system allows. */
 static void
@@ -515,7 +366,7 @@ widen_queue(int fd)
 static int
 prepare(struct engine_context *context)
 {
-    struct event_engine *engine = &engine_here;
+    struct event_engine *engine = &event_here;
     struct connections *connections = &engine->connections;
     engine->context = context;
     engine->config = context->config;
@@ -526,12 +377,12 @@ prepare(struct engine_context *context)
     connections->io = &event_io;
     connections->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     if (connections->epoll_fd == -1 ||
-        add_special(engine, context->order_fd, EVENT_ORDER, EPOLLIN) == -1) {
+        connections_poll_other(&engine->connections, context->order_fd, EVENT_ORDER, EPOLLIN) ==
+            -1) {
         log_error("epoll: %s", strerror(errno));
         return -1;
     }
     widen_queue(context->handover_fd[1]);
-    event_here = engine;
     time_limit_prepare();
     slow_watch_init(&engine->watch, event_on_slow, engine);
     return 0;
@@ -540,7 +391,7 @@ prepare(struct engine_context *context)
 static int
 serve(void)
 {
-    struct event_engine *engine = &engine_here;
+    struct event_engine *engine = &event_here;
     struct epoll_event events[EVENTS_MAX];
     engine->order = engine->context->order();
     while (engine->order != CHILD_STOP) {
@@ -551,7 +402,7 @@ serve(void)
                 break;
             timeout_ms = timeout_ms < 0 || timeout_ms > RETRY_MS ? RETRY_MS : timeout_ms;
         } else {
-            adjust_listening(engine);
+            event_adjust_listening(engine);
         }
         tell_board(engine);
         int64_t asked_ns = engine->now_ns;

@@ -7,7 +7,6 @@
 #include "base/log.h"
 #include "config/config.h"
 #include "engine/event/event_engine.h"
-#include "engine/event/handover.h"
 #include "engine/steps.h"
 #include "handler/router.h"
 #include "request/dispatch.h"
@@ -23,11 +22,7 @@
 
 #define MS INT64_C(1000000)
 
-static void
-count(_Atomic uint64_t *counter)
-{
-    board_count(counter);
-}
+struct event_engine event_here;
 
 bool
 event_is_full(const struct event_engine *engine)
@@ -35,49 +30,12 @@ event_is_full(const struct event_engine *engine)
     return engine->in_flight >= engine->config->requests_max;
 }
 
-/* --- ways out ------------------------------------------------------------------------- */
-
-void
-event_linger(struct event_engine *engine, struct connection *connection)
-{
-    connection_release(&engine->connections, connection);
-    shutdown(connection->fd, SHUT_WR);
-    connection_move(&engine->connections, connection, CONNECTION_CLOSING, engine->now_ns);
-    if (connection_poll(&engine->connections, connection, EPOLLIN) == -1)
-        connection_close(&engine->connections, connection, false);
-}
-
-bool
-event_pass_on(struct event_engine *engine, struct connection *connection)
-{
-    int queue_fd = engine->context->handover_fd[1];
-    if (queue_fd == -1 || handover_send(queue_fd, connection) == -1)
-        return false;
-    count(&engine->context->slot->handed);
-    connection_close(&engine->connections, connection, true);
-    return true;
-}
-
-void
-event_shed(struct event_engine *engine, struct connection *connection)
-{
-    char byte;
-    if (connection->hang_events == 0) /* a unix socket */
-        shutdown(connection->fd, SHUT_RD);
-    if (connection->exchange == NULL &&
-        recv(connection->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) <= 0) {
-        connection_close(&engine->connections, connection, false);
-        return;
-    }
-    connection->last = true;
-}
-
 /* The peer has gone before its request was run. */
 static void
 drop_aborted(struct event_engine *engine, struct connection *connection)
 {
-    count(&engine->context->slot->aborted);
-    count(&engine->context->slot->skipped);
+    board_count(&engine->context->slot->aborted);
+    board_count(&engine->context->slot->skipped);
     connection_close(&engine->connections, connection, false);
 }
 
@@ -140,7 +98,7 @@ send_answer(struct event_engine *engine, struct connection *connection)
     }
     if (sent != 0) {
         exchange->request.broken = true;
-        count(&engine->context->slot->aborted);
+        board_count(&engine->context->slot->aborted);
     }
     after_answer(engine, connection);
 }
@@ -154,7 +112,7 @@ event_on_output(struct event_engine *engine, struct connection *connection)
     if (sent == -1 && (errno == EAGAIN || errno == EINTR))
         return;
     if (sent == -1) {
-        count(&engine->context->slot->aborted);
+        board_count(&engine->context->slot->aborted);
         connection_close(&engine->connections, connection, false);
         return;
     }
@@ -288,7 +246,7 @@ call(struct event_engine *engine, struct connection *connection, const short *re
     if (engine->now_ns - begun_ns > SLOW_WATCH_NS)
         remember_slow(engine, request->entry);
     if (request->timed_out) {
-        count(&engine->context->slot->timed_out);
+        board_count(&engine->context->slot->timed_out);
         engine->retire = true; /* what a handler leaves behind that was stopped anywhere? */
     }
     if (result != FH_WAIT) {
@@ -313,7 +271,7 @@ event_on_wait(struct event_engine *engine, struct connection *connection, short 
 void
 event_on_timeout(struct event_engine *engine, struct connection *connection)
 {
-    count(&engine->context->slot->timed_out);
+    board_count(&engine->context->slot->timed_out);
     cancel(engine, connection, 504);
 }
 
@@ -325,11 +283,11 @@ event_on_peer(struct event_engine *engine, struct connection *connection, bool g
     ssize_t length = recv(connection->fd, bytes, sizeof bytes, MSG_PEEK | MSG_DONTWAIT);
     size_t abort = length <= 0 ? 0 : intake_abort(id, bytes, (size_t)length);
     if (gone) {
-        count(&engine->context->slot->aborted);
+        board_count(&engine->context->slot->aborted);
         cancel(engine, connection, 0);
     } else if (abort > 0 && abort <= (size_t)length) {
         recv(connection->fd, bytes, abort, MSG_DONTWAIT);
-        count(&engine->context->slot->aborted);
+        board_count(&engine->context->slot->aborted);
         connection->exchange->request.status = 0;
         cancel(engine, connection, 0);
     } else { /* the next request, or the end of input on a unix socket: later */
@@ -438,8 +396,8 @@ event_advance(struct event_engine *engine, struct connection *connection, bool g
             start(engine, connection, gone);
             return;
         case INTAKE_ABORTED:
-            count(&engine->context->slot->aborted);
-            count(&engine->context->slot->skipped);
+            board_count(&engine->context->slot->aborted);
+            board_count(&engine->context->slot->skipped);
             if (!send_reply(engine, connection))
                 return;
             break;
@@ -451,7 +409,7 @@ event_advance(struct event_engine *engine, struct connection *connection, bool g
             refuse(engine, connection, intake->refused);
             return;
         case INTAKE_BROKEN:
-            count(&engine->context->slot->dropped);
+            board_count(&engine->context->slot->dropped);
             connection_close(&engine->connections, connection, false);
             return;
         }
@@ -486,7 +444,7 @@ static int
 io_flush(struct request *request)
 {
     struct exchange *exchange = request->owner;
-    struct event_engine *engine = event_here;
+    struct event_engine *engine = &event_here;
     int fd = exchange->connection->fd;
     struct pollfd writable = {.fd = fd, .events = POLLOUT};
     int sent;

@@ -12,6 +12,7 @@
 #include "config/config.h"
 #include "engine/answer.h"
 #include "engine/engine.h"
+#include "engine/libfcgi/libfcgi_connection.h"
 #include "engine/libfcgi/libfcgi_input.h"
 #include "engine/slow_watch.h"
 #include "engine/steps.h"
@@ -34,160 +35,38 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-/* How long the request of a connection that was just accepted may take to begin when
- * the child is told to end. */
-#define FRESH_MS 500
-
-/* How long we wait for a peer to take notice of a connection that we end while it
- * is still sending; libfcgi itself allows 2 s. */
-#define LINGER_MS 1000
-
-/* How long a connection may stay silent before its first byte. */
-#define SILENT_MS 2000
-
 struct loop {
     struct engine_context *context;
     struct intake_limits limits;
     int accept_fd; /* epoll: the listening socket, exclusively, and the orders */
-    int fd;        /* the connection; -1: none */
-    short hang_events;
-    bool served;   /* it has got an answer */
+    struct libfcgi_connection connection;
     uint64_t left; /* requests until the child ends */
-    struct intake intake;
     struct request request;
     FCGX_Request library;
     struct answer answer;
     struct slow_watch watch; /* looks at the clock while a handler runs */
 };
 
-static struct loop loop_here = {.fd = -1};
-
-/* --- the connection ------------------------------------------------------------------ */
-
-static void
-drop(struct loop *loop)
-{
-    close(loop->fd);
-    loop->fd = -1;
-    intake_fini(&loop->intake);
-}
-
-/* Closes without taking the answer from a peer that is still sending: closing with
- * unread bytes would reset the connection. */
-static void
-drop_slowly(struct loop *loop)
-{
-    char waste[4096];
-    struct pollfd poll_fd = {.fd = loop->fd, .events = POLLIN};
-    int64_t end_ns = clock_ns() + LINGER_MS * INT64_C(1000000);
-    shutdown(loop->fd, SHUT_WR);
-    for (;;) {
-        int64_t left_ms = (end_ns - clock_ns()) / 1000000;
-        if (left_ms <= 0 || poll(&poll_fd, 1, (int)left_ms) <= 0 ||
-            recv(loop->fd, waste, sizeof waste, MSG_DONTWAIT) <= 0)
-            break;
-    }
-    drop(loop);
-}
-
-/* An idle kept connection is given up for one that waits to be accepted.
- * Bytes that were sent before are still read (see event_shed()). Returns whether
- * there is nothing to read. */
-static bool
-give_up(struct loop *loop)
-{
-    char byte;
-    if (loop->hang_events == 0)
-        shutdown(loop->fd, SHUT_RD);
-    return recv(loop->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) <= 0;
-}
-
-/* Waits for bytes. Returns 1; 0 when the time is up, the child must end or others
- * wait, and nothing has begun to arrive; -1 on failure. */
-static int
-wait_readable(struct loop *loop)
-{
-    const struct config *config = loop->context->config;
-    bool idle = intake_is_empty(&loop->intake);
-    /* One that has sent nothing yet has the child to itself for as long as the library
-     * gives it on unix sockets. */
-    uint64_t idle_ms = loop->served ? config->keep_timeout_ms : SILENT_MS;
-    uint64_t timeout_ms = idle ? idle_ms : config->read_timeout_ms;
-    int64_t end_ns = clock_ns() + (int64_t)timeout_ms * 1000000;
-
-    board_state(loop->context->slot, idle ? BOARD_IDLE : BOARD_READING);
-    for (;;) {
-        struct pollfd fds[] = {
-            {.fd = loop->fd, .events = POLLIN},
-            {.fd = loop->context->order_fd, .events = POLLIN},
-            {.fd = idle && loop->served ? loop->context->listen_fd : -1, .events = POLLIN},
-        };
-        int64_t left_ms = (end_ns - clock_ns()) / 1000000;
-        int ready = poll(fds, 3, left_ms < 0 ? 0 : (int)left_ms + 1);
-        if (ready == -1 && errno != EINTR)
-            return -1;
-        if (ready > 0 && fds[0].revents != 0)
-            return 1;
-        enum child_order order = loop->context->order();
-        if (order == CHILD_STOP || left_ms <= 0)
-            return 0;
-        if (order != CHILD_SERVE && idle && loop->served)
-            return give_up(loop) ? 0 : 1;
-        /* A fresh connection's request is on its way: closing would lose it. */
-        if (order != CHILD_SERVE && idle && left_ms > FRESH_MS)
-            end_ns = clock_ns() + FRESH_MS * INT64_C(1000000);
-        if (ready > 0 && fds[2].revents != 0)
-            return give_up(loop) ? 0 : 1;
-    }
-}
-
-/* Reads once. Returns 0 when the connection is to be dropped. */
-static int
-read_more(struct loop *loop)
-{
-    char *room;
-    size_t size = intake_room(&loop->intake, &room);
-    if (size == 0)
-        return 0;
-    int ready = wait_readable(loop);
-    if (ready != 1) {
-        if (!intake_is_empty(&loop->intake))
-            board_count(&loop->context->slot->dropped);
-        return 0;
-    }
-    ssize_t got = recv(loop->fd, room, size, 0);
-    if (got > 0) {
-        intake_filled(&loop->intake, (size_t)got);
-    } else if (!intake_is_empty(&loop->intake)) {
-        board_count(&loop->context->slot->aborted);
-        board_count(&loop->context->slot->skipped);
-    }
-    return got > 0;
-}
-
-static int
-wait_writable(int fd, int timeout_ms)
-{
-    struct pollfd poll_fd = {.fd = fd, .events = POLLOUT};
-    return poll(&poll_fd, 1, timeout_ms);
-}
+static struct loop loop_here = {.connection.fd = -1};
 
 /* Sends what the library has no part in: refusals, replies to management records. */
 static void
 send_refusal(struct loop *loop, int status)
 {
-    loop->request.id = loop->intake.id;
+    loop->request.id = loop->connection.intake.id;
     response_refuse(&loop->request, status);
     answer_build(&loop->answer, &loop->request, true);
-    while (answer_send(&loop->answer, loop->fd) == 1 && wait_writable(loop->fd, LINGER_MS) == 1) {
+    while (answer_send(&loop->answer, loop->connection.fd) == 1 &&
+           libfcgi_connection_wait_writable(&loop->connection)) {
     }
 }
 
 static int
 send_reply(struct loop *loop)
 {
-    ssize_t sent = send(loop->fd, loop->intake.reply, loop->intake.reply_length, MSG_NOSIGNAL);
-    return sent == loop->intake.reply_length && !loop->intake.closing;
+    ssize_t sent = send(loop->connection.fd, loop->connection.intake.reply,
+                        loop->connection.intake.reply_length, MSG_NOSIGNAL);
+    return sent == loop->connection.intake.reply_length && !loop->connection.intake.closing;
 }
 
 /* --- what a request needs of its engine ----------------------------------------------- */
@@ -238,7 +117,7 @@ static int
 io_gone(struct request *request)
 {
     struct loop *loop = request->owner;
-    return request->timed_out || steps_peer_gone(loop->fd, loop->hang_events);
+    return request->timed_out || steps_peer_gone(loop->connection.fd, loop->connection.hang_events);
 }
 
 static const struct request_io io = {.flush = io_flush, .read = io_read, .gone = io_gone};
@@ -270,7 +149,7 @@ static int
 take_request(struct loop *loop)
 {
     struct request *request = &loop->request;
-    const struct intake *intake = &loop->intake;
+    const struct intake *intake = &loop->connection.intake;
     const char *cursor = intake->buffer + intake->params;
     const char *end = intake->buffer + intake->params_end;
     struct record_pair pair;
@@ -280,7 +159,7 @@ take_request(struct loop *loop)
     if (found == -1)
         return 400; /* the library would drop the connection */
     libfcgi_input_offer(intake);
-    loop->library.ipcFd = loop->fd;
+    loop->library.ipcFd = loop->connection.fd;
     loop->library.keepConnection = 1; /* else FCGX_Accept_r() closes ipcFd before it begins */
     if (FCGX_Accept_r(&loop->library) != 0) {
         loop->library.ipcFd = -1;
@@ -320,7 +199,7 @@ wait_and_resume(struct loop *loop)
     int64_t end_ns = wait_ns < limit_ns ? wait_ns : limit_ns;
     for (;;) {
         struct pollfd fds[] = {{.fd = request->wait.fd, .events = request->wait.events},
-                               {.fd = loop->fd, .events = loop->hang_events}};
+                               {.fd = loop->connection.fd, .events = loop->connection.hang_events}};
         int64_t left_ns = end_ns - clock_ns();
         int ready = poll(fds, 2, left_ns <= 0 ? 0 : (int)((left_ns + 999999) / 1000000));
         if (ready > 0 && fds[0].revents != 0)
@@ -332,7 +211,7 @@ wait_and_resume(struct loop *loop)
             dispatch_cancel(request, 504);
             return FH_OK;
         }
-        if (ready > 0 && steps_peer_gone(loop->fd, loop->hang_events)) {
+        if (ready > 0 && steps_peer_gone(loop->connection.fd, loop->connection.hang_events)) {
             board_count(&loop->context->slot->aborted);
             dispatch_cancel(request, 0);
             return FH_OK;
@@ -357,7 +236,7 @@ run_request(struct loop *loop)
         loop->library.keepConnection = 1; /* closing is ours: the library would wait 2 s */
         FCGX_Finish_r(&loop->library);
         request->broken = loop->library.ipcFd == -1; /* closed by the library after an error */
-        loop->fd = request->broken ? -1 : loop->fd;
+        loop->connection.fd = request->broken ? -1 : loop->connection.fd;
     } else {
         FCGX_Free(&loop->library, 0);
     }
@@ -373,9 +252,9 @@ serve_request(struct loop *loop)
     if (refused != 0) {
         FCGX_Free(&loop->library, 0);
         loop->library.ipcFd = -1;
-        request->keep = loop->intake.keep;
+        request->keep = loop->connection.intake.keep;
         send_refusal(loop, refused);
-    } else if (steps_peer_gone(loop->fd, loop->hang_events)) {
+    } else if (steps_peer_gone(loop->connection.fd, loop->connection.hang_events)) {
         board_count(&loop->context->slot->aborted);
         board_count(&loop->context->slot->skipped);
         FCGX_Free(&loop->library, 0);
@@ -386,8 +265,8 @@ serve_request(struct loop *loop)
     int stays = request->keep && !request->broken;
     libfcgi_input_offer(NULL);
     request_reset(request);
-    if (loop->fd != -1)
-        intake_reset(&loop->intake);
+    if (loop->connection.fd != -1)
+        intake_reset(&loop->connection.intake);
     return stays;
 }
 
@@ -395,18 +274,18 @@ serve_request(struct loop *loop)
 static void
 serve_connection(struct loop *loop)
 {
-    intake_init(&loop->intake, &loop->limits);
-    loop->served = false;
-    while (loop->fd != -1) {
-        enum intake_result result = intake_next(&loop->intake);
+    intake_init(&loop->connection.intake, &loop->limits);
+    loop->connection.served = false;
+    while (loop->connection.fd != -1) {
+        enum intake_result result = intake_next(&loop->connection.intake);
         int stays = 1;
         switch (result) {
         case INTAKE_MORE:
-            stays = read_more(loop);
+            stays = libfcgi_connection_read(&loop->connection);
             break;
         case INTAKE_REQUEST:
             stays = serve_request(loop) && loop->left > 0;
-            loop->served = true;
+            loop->connection.served = true;
             break;
         case INTAKE_ABORTED:
             board_count(&loop->context->slot->aborted);
@@ -417,17 +296,17 @@ serve_connection(struct loop *loop)
             stays = send_reply(loop);
             break;
         case INTAKE_REFUSED:
-            send_refusal(loop, loop->intake.refused);
+            send_refusal(loop, loop->connection.intake.refused);
             request_reset(&loop->request);
-            drop_slowly(loop);
+            libfcgi_connection_drop_slowly(&loop->connection);
             break;
         case INTAKE_BROKEN:
             board_count(&loop->context->slot->dropped);
             stays = 0;
             break;
         }
-        if (!stays && loop->fd != -1)
-            drop(loop);
+        if (!stays && loop->connection.fd != -1)
+            libfcgi_connection_drop(&loop->connection);
     }
 }
 
@@ -456,7 +335,7 @@ on_slow(void *owner, int64_t now_ns)
         return INT64_MAX;
     int64_t next_ns = time_limit_keep(loop->context->config, &loop->watch, now_ns);
     if (next_ns == TIME_LIMIT_OVER) {
-        time_limit_give_up(loop->context->slot, &loop->request, loop->fd);
+        time_limit_give_up(loop->context->slot, &loop->request, loop->connection.fd);
         _exit(CHILD_EXIT_TIMEOUT);
     }
     return next_ns;
@@ -469,6 +348,7 @@ prepare(struct engine_context *context)
     struct epoll_event listener = {.events = EPOLLIN | EPOLLEXCLUSIVE};
     struct epoll_event orders = {.events = EPOLLIN};
     loop->context = context;
+    loop->connection.context = context;
     loop->limits = steps_limits(context->config);
     loop->left = steps_quota(context->config);
     if (libfcgi_input_check() == -1) {
@@ -501,8 +381,8 @@ make_blocking(struct loop *loop)
     uint64_t timeout_ms = loop->context->config->read_timeout_ms;
     struct timeval timeout = {.tv_sec = (time_t)(timeout_ms / 1000),
                               .tv_usec = (suseconds_t)(timeout_ms % 1000) * 1000};
-    fcntl(loop->fd, F_SETFL, 0);
-    setsockopt(loop->fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout);
+    fcntl(loop->connection.fd, F_SETFL, 0);
+    setsockopt(loop->connection.fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout);
 }
 
 static int
@@ -519,8 +399,8 @@ serve(void)
         }
         if (count <= 0)
             continue;
-        loop->fd = steps_accept(loop->context, &loop->hang_events);
-        if (loop->fd != -1) {
+        loop->connection.fd = steps_accept(loop->context, &loop->connection.hang_events);
+        if (loop->connection.fd != -1) {
             make_blocking(loop);
             serve_connection(loop);
         } else if (errno != EAGAIN) {
