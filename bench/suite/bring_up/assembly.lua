@@ -57,14 +57,15 @@ function Stack:link_tree(from, to, but)
     end
 end
 
---- Copies the ini file <from> to <to> with other values for the keys in <values>. Each must stand
--- in the shipped file, as a comment (";key = ") at least: what is set is documented there.
+--- Copies the file <from> of lines "key = value" or "key: value" to <to> with other values for the keys
+-- in <values>. Each must stand in the shipped file, as a comment (";key = ", "# key: ") at least: what is
+-- set is documented there.
 function Stack:render(from, to, values)
     local text = assert(files.read(self.root .. "/" .. from))
     for key, value in pairs(values) do
         local count
-        local pattern = "\n;?" .. key:gsub("%p", "%%%0") .. "[ \t]*=[^\n]*"
-        text, count = text:gsub(pattern, (("\n%s = %s"):format(key, value):gsub("%%", "%%%%")), 1)
+        local pattern = "\n([ \t]*)[;#]? ?(" .. key:gsub("%p", "%%%0") .. "[ \t]*[=:])[^\n]*"
+        text, count = text:gsub(pattern, "\n%1%2 " .. tostring(value):gsub("%%", "%%%%"), 1)
         assert(count == 1, from .. " has no line for " .. key)
     end
     self:write(to, text)

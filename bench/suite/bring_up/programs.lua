@@ -22,6 +22,9 @@ local CATALOGUE = {
     ["uwsgi-python3"] = { package = "uwsgi-plugin-python3", file = "/usr/lib/uwsgi/plugins/python3_plugin.so" },
     webpy = { package = "python3-webpy", file = "/usr/lib/python3/dist-packages/web/__init__.py" },
     lighttpd = { package = "lighttpd" },
+    haproxy = { package = "haproxy" },
+    h2o = { package = "h2o" },
+    caddy = { package = "caddy" },
     fcgiwrap = { package = "fcgiwrap" },
     ["spawn-fcgi"] = { package = "spawn-fcgi" },
     luajit = { package = "luajit2" },
@@ -131,7 +134,8 @@ function programs.nginx_fastcgi(s)
     return programs.nginx(s, config, { upstream = { s:address() } })
 end
 
---- This project's server. options: routes (list of "PATH=HANDLER,ARG"), engine, name.
+--- This project's server. options: routes (list of "PATH=HANDLER,ARG"), engine, owner (of its unix
+-- socket, USER:GROUP, as root: for a web server that changes its user).
 function programs.fcgi_server(s, options)
     options = options or {}
     local argv = { s:find("fcgi-server"), "-c", s.root .. "/conf/fcgi-server.lua", "-n", tostring(s.children) }
@@ -141,6 +145,10 @@ function programs.fcgi_server(s, options)
     end
     for _, word in ipairs({ "-l", s:address(), "--backlog", tostring(s.backlog) }) do
         argv[#argv + 1] = word
+    end
+    if options.owner and as_root() and not s.tcp_port then
+        argv[#argv + 1] = "--socket-owner"
+        argv[#argv + 1] = options.owner
     end
     if s.options.engine or options.engine then
         argv[#argv + 1] = "-e"
@@ -235,24 +243,33 @@ function programs.uwsgi(s, protocol)
     })
 end
 
---- Apache, prefork, with conf/apache/<config>.
+local APACHE_USER, APACHE_GROUP = "nobody", "nogroup"
+
+--- Who reaches the application as Apache, if it was started as root.
+programs.APACHE_OWNER = APACHE_USER .. ":" .. APACHE_GROUP
+
+--- Apache with conf/apache/<config>. options: env, processes (default: the stack's children), defines
+-- (further values), fresh (no connection to the application is kept).
 function programs.apache(s, config, options)
     local opts = s.options
     local defines = {
         PREFIX = s.folder,
         PORT = s.port,
         BACKLOG = opts.front_backlog or 511,
-        CHILDREN = s.children,
+        CHILDREN = options and options.processes or s.children,
         -- Apache refuses to serve as root; the copied pages of the run can be read by anybody.
-        USER = as_root() and "nobody" or nil,
-        GROUP = as_root() and "nogroup" or nil,
+        USER = as_root() and APACHE_USER or nil,
+        GROUP = as_root() and APACHE_GROUP or nil,
     }
     local argv = { s:find("apache"), "-d", s.root .. "/conf/apache", "-f", config, "-DFOREGROUND" }
+    for name, value in pairs(options and options.defines or {}) do
+        defines[name] = value
+    end
     for name, value in pairs(defines) do
         argv[#argv + 1] = "-C"
         argv[#argv + 1] = ('Define %s "%s"'):format(name, value)
     end
-    for name, on in pairs({ ACCESS_LOG = opts.access_log, GZIP = opts.gzip }) do
+    for name, on in pairs({ ACCESS_LOG = opts.access_log, GZIP = opts.gzip, FRESH = options and options.fresh }) do
         if on then
             argv[#argv + 1] = "-D" .. name
         end
@@ -284,6 +301,90 @@ function programs.lighttpd(s, config, values)
         name = "lighttpd",
         argv = { s:find("lighttpd"), "-D", "-f", conf .. "/" .. config },
         log = s.folder .. "/lighttpd.log",
+    })
+end
+
+local APACHE_THREADS = 64
+
+--- Apache in front of the stack's FastCGI application.
+function programs.apache_fastcgi(s)
+    local processes = s.options.workers or 1
+    return programs.apache(s, "fastcgi.conf", {
+        processes = processes,
+        fresh = s.keepalive == 0,
+        defines = {
+            THREADS = APACHE_THREADS, REQUESTS = APACHE_THREADS * processes,
+            KEPT = math.max(1, math.min(APACHE_THREADS, s.keepalive)),
+            APPLICATION = s.tcp_port and ("fcgi://127.0.0.1:%d/"):format(s.tcp_port)
+                or ("unix:%s|fcgi://localhost/"):format(s.socket),
+        },
+    })
+end
+
+--- HAProxy in front of the stack's FastCGI application.
+function programs.haproxy(s)
+    local config = s.root .. "/conf/haproxy/fastcgi.cfg"
+    s:config(config)
+    s.logs.error_log = s.folder .. "/haproxy.log"
+    return s:program({
+        name = "haproxy",
+        argv = { s:find("haproxy"), "-db", "-f", config },
+        env = {
+            PREFIX = s.folder, PORT = s.port, KEPT = s.keepalive,
+            BACKLOG = s.options.front_backlog or 4096, THREADS = s.options.workers or 1,
+            LOG_LEVEL = s.options.access_log and "info" or "notice",
+            APPLICATION = s.tcp_port and "ipv4@127.0.0.1:" .. s.tcp_port or "unix@" .. s.socket,
+        },
+        listens = s.port,
+        log = s.logs.error_log,
+    })
+end
+
+local H2O_KEPT_MS = 60000
+
+--- h2o in front of the stack's FastCGI application. It keeps connections or not; how many is its own matter.
+function programs.h2o(s)
+    local config = s.folder .. "/h2o.conf"
+    if s.keepalive > 0 and s.options.engine == "libfcgi" then
+        s.keepalive = 0
+        table.insert(s.notes, "keepalive 0: h2o keeps any number of connections, and each would hold a child")
+    end
+    s.logs.error_log = s.folder .. "/error.log"
+    s:render("conf/h2o/fastcgi.conf", config, {
+        listen = ("{ host: 127.0.0.1, port: %d }"):format(s.port),
+        ["num-threads"] = s.options.workers or 1,
+        ["error-log"] = s.logs.error_log,
+        ["pid-file"] = s.folder .. "/h2o.pid",
+        user = as_root() and "root" or nil,
+        ["file.dir"] = s.folder .. "/pages/static",
+        ["fastcgi.connect"] = s.tcp_port and ("{ host: 127.0.0.1, port: %d, type: tcp }"):format(s.tcp_port)
+            or ("{ port: %s, type: unix }"):format(s.socket),
+        ["fastcgi.timeout.keepalive"] = s.keepalive > 0 and H2O_KEPT_MS or 0,
+    })
+    s:config(config)
+    return s:program({
+        name = "h2o",
+        argv = { s:find("h2o"), "-m", "worker", "-c", config },
+        listens = s.port,
+        log = s.folder .. "/h2o.log",
+    })
+end
+
+--- Caddy in front of the stack's FastCGI application; its state lies in the run's folder.
+function programs.caddy(s)
+    local config = s.root .. "/conf/caddy/Caddyfile"
+    s:config(config)
+    s.logs.error_log = s.folder .. "/caddy.log"
+    return s:program({
+        name = "caddy",
+        argv = { s:find("caddy"), "run", "--adapter", "caddyfile", "--config", config },
+        env = {
+            PREFIX = s.folder, PORT = s.port, HOME = s.folder, XDG_CONFIG_HOME = s.folder, XDG_DATA_HOME = s.folder,
+            GOMAXPROCS = s.options.workers or 1,
+            APPLICATION = s.tcp_port and "127.0.0.1:" .. s.tcp_port or "unix/" .. s.socket,
+        },
+        listens = s.port,
+        log = s.logs.error_log,
     })
 end
 

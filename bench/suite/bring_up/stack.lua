@@ -49,6 +49,7 @@ local NAMES = {
     "nginx-static", "apache-static", "nginx-fcgi-c", "nginx-fcgi-lua", "nginx-spawn-fcgi",
     "nginx-libfcgi-loop", "nginx-php-fpm", "nginx-php-cgi", "apache-mod-php", "node-cluster",
     "nginx-node-fastcgi", "nginx-lua", "nginx-uwsgi", "lighttpd-uwsgi", "lighttpd-fcgi",
+    "apache-fcgi-c", "haproxy-fcgi-c", "h2o-fcgi-c", "caddy-fcgi-c",
     "nginx-fcgiwrap", "nginx-php-proxy", "nginx-fcgi-proxy", "nginx-lua-proxy", "nginx-round-robin",
     "nginx-floor", "nginx-return",
 }

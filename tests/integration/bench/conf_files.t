@@ -1,7 +1,7 @@
 #!/usr/bin/env luajit
 -- SPDX-License-Identifier: MIT
--- The shipped configurations are right as they are: nginx, Apache, lighttpd and PHP-FPM accept
--- them without a warning, from any prefix; no parameter is sent twice; the status is not public;
+-- The shipped configurations are right as they are: nginx, Apache, lighttpd, HAProxy, h2o, Caddy and
+-- PHP-FPM accept them without a warning, from any prefix; no parameter is sent twice; the status is not public;
 -- a request whose child dies is tried again.
 package.path = (arg[0]:match("^(.*)/") or ".") .. "/../../lib/?.lua;" .. package.path
 local t = require("testing")
@@ -69,6 +69,8 @@ t.case("parameters", function()
         t.like(text, kind .. '%s+HTTP_PROXY%s+""', kind .. ": HTTP_PROXY is emptied")
     end
     t.like(whole("apache"), "RequestHeader unset Proxy early", "Apache drops the header that makes it")
+    t.like(whole("haproxy"), "http%-request del%-header Proxy\n", "HAProxy does")
+    t.like(whole("caddy"), "request_header %-Proxy\n", "Caddy does")
 end)
 
 t.case("Apache", function()
@@ -97,6 +99,28 @@ t.case("lighttpd", function()
     t.is(run.status, 0, "accepted")
     t.is(run.err, "", "without a warning")
 end)
+
+-- What a program says of a configuration that it finds good.
+for _, row in ipairs {
+    { "HAProxy", "haproxy", { "-c", "-f", t.root .. "/conf/haproxy/fastcgi.cfg" }, "^Configuration file is valid\n$" },
+    { "HAProxy, no kept connections", "haproxy", { "-c", "-f", t.root .. "/conf/haproxy/fastcgi.cfg" },
+        "^Configuration file is valid\n$", { KEPT = "0" } },
+    { "h2o", "h2o", { "-t", "-c", t.root .. "/conf/h2o/fastcgi.conf" }, "^configuration OK\n" },
+    { "Caddy", "caddy", { "validate", "--adapter", "caddyfile", "--config", t.root .. "/conf/caddy/Caddyfile" },
+        "Valid configuration\n", { HOME = prefix, XDG_CONFIG_HOME = prefix, XDG_DATA_HOME = prefix } },
+} do
+    local name, program, words, pattern, env = unpack(row, 1, 5)
+    t.case(name, function()
+        local path, reason = programs.find(program, t.root)
+        if not path then
+            return t.skip(name, reason)
+        end
+        local run = t.process.run { path, env = env, unpack(words) }
+        t.is(run.status, 0, "accepted")
+        t.like(run.out .. run.err, pattern, "and said to be good")
+        t.ok(not (run.out .. run.err):lower():find("warn"), "without a warning", run.out .. run.err)
+    end)
+end
 
 t.case("PHP-FPM", function()
     local fpm, reason = programs.find("php-fpm", t.root)

@@ -9,7 +9,8 @@ local stat = require("posix.sys.stat")
 
 for _, name in ipairs {
     "nginx-static", "nginx-return", "nginx-lua", "nginx-lua-proxy", "nginx-floor", "nginx-libfcgi-loop",
-    "nginx-fcgi-c", "nginx-fcgi-lua", "nginx-spawn-fcgi", "nginx-fcgi-proxy", "lighttpd-fcgi",
+    "nginx-fcgi-c", "nginx-fcgi-lua", "nginx-spawn-fcgi", "nginx-fcgi-proxy", "lighttpd-fcgi", "apache-fcgi-c",
+    "haproxy-fcgi-c", "h2o-fcgi-c", "caddy-fcgi-c",
 } do
     stacks.check(name, { children = 2 })
 end

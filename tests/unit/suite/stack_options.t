@@ -116,7 +116,7 @@ t.case("titles", function()
         local title = stack.describe(name).title
         t.ok(not others[title], name .. ": no other stack's", title)
         others[title] = true
-        t.like(title:lower(), "^" .. (name:match("^%a+")) .. "[ .]", name .. ": begins with the web server")
+        t.like(title:lower(), "^" .. (name:match("^%w+")) .. "[ .]", name .. ": begins with the web server")
         local front, rest = title:match("^(%S+) %-> (.*)$")
         t.ok(not front or rest:find("^FastCGI[ ,]") or rest:find("^uwsgi ") or rest:find("^HTTP "), name .. ": then the protocol", title)
     end
