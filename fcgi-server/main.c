@@ -11,12 +11,14 @@
 #include "child/privileges.h"
 #include "child/probe.h"
 #include "config/config.h"
+#include "config/config_load.h"
+#include "config/options.h"
 #include "master/control.h"
 #include "master/listener.h"
 #include "master/master.h"
 #include "master/succession.h"
 #include "status/access_log.h"
-#include "status/scoreboard.h"
+#include "status/board.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -53,13 +55,13 @@ answer(const struct config *config, int *status)
 {
     *status = EXIT_GOOD;
     if (config->help)
-        config_help();
+        options_help();
     else if (config->version)
         puts("fcgi-server " VERSION);
     else if (config->status != NULL)
         *status = control_ask(config->status, config->status_format);
     else if (config->dump)
-        config_dump(config);
+        options_dump(config);
     else
         return false;
     return true;
@@ -144,7 +146,7 @@ open_listener(struct listener *listener, const struct config *config, const stru
     bool same = left != NULL && strcmp(left->listen, wanted) == 0;
     if (!same && listener_open(listener, config, &error) == 0) {
         struct listener former;
-        if (left != NULL && listener_adopt(&former, &left->listener, config) == 0)
+        if (left != NULL && listener_inherit(&former, &left->listener, config) == 0)
             listener_close(&former); /* the children finish what waits there */
         return EXIT_GOOD;
     }
@@ -152,7 +154,7 @@ open_listener(struct listener *listener, const struct config *config, const stru
         return fail(EXIT_USAGE, error.text);
     if (!same)
         log_error("%s; going on with %s", error.text, left->listen);
-    if (listener_adopt(listener, &left->listener, config) == -1)
+    if (listener_inherit(listener, &left->listener, config) == -1)
         return fail(EXIT_SYSTEM, "the socket of the former master is no listening socket");
     return EXIT_GOOD;
 }
@@ -164,7 +166,7 @@ main(int argc, char **argv)
     struct config_error error;
     struct listener listener;
     int status;
-    title_init(argc, &argv);
+    process_title_init(argc, &argv);
     signals_reset();
     if (descriptors_secure() == -1)
         return EXIT_SYSTEM;
@@ -174,7 +176,7 @@ main(int argc, char **argv)
         return fail(EXIT_USAGE, error.text);
     if (answer(&config, &status))
         return status;
-    title_pool(config.pool);
+    process_title_pool(config.pool);
     if (privileges_check(&config, &error) == -1)
         return fail(EXIT_USAGE, error.text);
     if (config.test)

@@ -1,13 +1,41 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/process.h"
+#include "base/log.h"
 #include "base/signals.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+static bool is_copy;
+
+static void
+note_copy(void)
+{
+    is_copy = true;
+}
+
+int
+process_note_copies(void)
+{
+    errno = pthread_atfork(NULL, NULL, note_copy);
+    return errno == 0 ? 0 : -1;
+}
+
+void
+process_end_copy(void)
+{
+    if (!is_copy)
+        return;
+    log_error("a process forked by a handler returned into the server and was ended; it must call "
+              "_exit()");
+    _exit(1);
+}
 
 pid_t
 process_start(int (*run)(void *argument), void *argument)

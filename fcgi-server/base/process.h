@@ -12,6 +12,14 @@
  * status. Returns the pid, or -1 with errno. */
 pid_t process_start(int (*run)(void *argument), void *argument);
 
+/* From now on a copy of this process that foreign code forks is known as such. Called
+ * once, before code of handlers runs. Returns 0, or -1 with errno. */
+int process_note_copies(void);
+
+/* After each call of foreign code: ends this process if it is such a copy. It would take
+ * events and requests of the child. */
+void process_end_copy(void);
+
 /* The next child that has ended, and its wait status in <status>; 0 if there is
  * none (now, or at all). */
 pid_t process_reap(int *status);

@@ -50,7 +50,7 @@ copy(char **list)
 }
 
 int
-title_init(int argc, char ***argv)
+process_title_init(int argc, char ***argv)
 {
     char *start = argc > 0 ? (*argv)[0] : NULL;
     char *end = extend(extend(NULL, *argv), environ);
@@ -70,13 +70,13 @@ title_init(int argc, char ***argv)
 }
 
 void
-title_pool(const char *pool)
+process_title_pool(const char *pool)
 {
     title.pool = pool;
 }
 
 void
-title_set(const char *role)
+process_title_set(const char *role)
 {
     if (title.size < 2)
         return;

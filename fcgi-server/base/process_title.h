@@ -9,12 +9,12 @@
 /* Makes the space of the arguments and of the environment available. Must be the
  * first thing in main(): moves environ, and replaces *<argv> by a copy. Returns
  * 0, or -1 without memory (then titles stay as they are). */
-int title_init(int argc, char ***argv);
+int process_title_init(int argc, char ***argv);
 
 /* The name between "fcgi-server:" and the role. <pool> must live on. */
-void title_pool(const char *pool);
+void process_title_pool(const char *pool);
 
 /* Shows <role>. */
-void title_set(const char *role);
+void process_title_set(const char *role);
 
 #endif

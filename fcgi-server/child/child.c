@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/descriptors.h"
 #include "base/log.h"
+#include "base/process.h"
 #include "base/process_title.h"
 #include "base/signals.h"
 #include "child/heritage.h"
@@ -15,7 +16,6 @@
 #include "status/status.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +26,6 @@
 static struct {
     const struct heritage *heritage;
     int order_fd;
-    bool is_copy; /* forked by a handler */
     enum child_order order;
     struct router *router;
     const struct engine *engine;
@@ -41,7 +40,7 @@ raise_order(enum child_order order)
     if (order > self.order) {
         self.order = order;
         board_state(self.heritage->slot, BOARD_DRAINING);
-        title_set("child, ending");
+        process_title_set("child, ending");
     }
 }
 
@@ -104,29 +103,6 @@ order(void)
     return self.order;
 }
 
-static void
-note_copy(void)
-{
-    self.is_copy = true;
-}
-
-static int
-watch_forks(void)
-{
-    errno = pthread_atfork(NULL, NULL, note_copy);
-    return errno == 0 ? 0 : -1;
-}
-
-void
-child_end_copy(void)
-{
-    if (!self.is_copy)
-        return;
-    log_error("a copy that a handler forked came back from it and is ended; it has to call "
-              "_exit() itself");
-    _exit(1);
-}
-
 /* --- the steps after the fork ----------------------------------------------------------- */
 
 static int
@@ -169,7 +145,7 @@ take_descriptors(void)
  * that all share, in an epoll set within the engine's, meets a limit of the kernel
  * at 500 children.) */
 static int
-watch_orders(void)
+open_orders(void)
 {
     static const int with_master[] = {SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGHUP};
     static const int alone[] = {SIGQUIT, SIGTERM, SIGUSR1, SIGINT, SIGINT};
@@ -238,7 +214,7 @@ open_handlers(void)
     char error[1024];
     status_setup(self.heritage->config, self.heritage->board, self.heritage->listen_fd);
     self.router = load_handlers(self.heritage->config, error, sizeof error);
-    child_end_copy();
+    process_end_copy();
     if (self.router == NULL) {
         log_error("%s", error);
         return -1;
@@ -278,7 +254,7 @@ static int
 report_ready(void)
 {
     board_state(self.heritage->slot, BOARD_IDLE);
-    title_set("child");
+    process_title_set("child");
     tell_master(NOTICE_READY);
     return 0;
 }
@@ -295,8 +271,8 @@ int
 child_live(const struct heritage *heritage)
 {
     static int (*const steps[])(void) = {
-        take_descriptors, watch_orders,  seed,          become_user,    follow_master,
-        watch_forks,      open_handlers, choose_engine, prepare_engine, report_ready,
+        take_descriptors,    open_orders,   seed,          become_user,    follow_master,
+        process_note_copies, open_handlers, choose_engine, prepare_engine, report_ready,
     };
     self.heritage = heritage;
     atomic_store_explicit(&heritage->slot->pid, getpid(), memory_order_relaxed);

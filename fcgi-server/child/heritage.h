@@ -6,7 +6,7 @@
 #ifndef HERITAGE_H
 #define HERITAGE_H
 
-#include "status/scoreboard.h"
+#include "status/board.h"
 
 #include <stdint.h>
 #include <sys/types.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "child/privileges.h"
+#include "base/identity.h"
 #include "config/config.h"
 
 #include <errno.h>
 #include <grp.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,53 +14,14 @@
 
 #define FAIL(...) (snprintf(error->text, sizeof error->text, __VA_ARGS__), -1)
 
-static bool
-all_digits(const char *text)
-{
-    return *text != '\0' && text[strspn(text, "0123456789")] == '\0';
-}
-
-static int
-find_group(gid_t *group, const char *name, struct config_error *error)
-{
-    struct group *entry = getgrnam(name);
-    if (entry != NULL)
-        *group = entry->gr_gid;
-    else if (all_digits(name))
-        *group = (gid_t)strtoul(name, NULL, 10);
-    else
-        return FAIL("group '%s' does not exist", name);
-    return 0;
-}
-
-int
-identity_find(struct identity *identity, const char *user, const char *group,
-              struct config_error *error)
-{
-    char name[128];
-    const char *colon = strchr(user, ':');
-    snprintf(name, sizeof name, "%.*s", (int)(colon != NULL ? colon - user : 127), user);
-    struct passwd *entry = getpwnam(name);
-    if (entry == NULL && all_digits(name))
-        entry = getpwuid((uid_t)strtoul(name, NULL, 10));
-    if (entry != NULL)
-        *identity = (struct identity){entry->pw_uid, entry->pw_gid, strdup(entry->pw_name)};
-    else if (all_digits(name))
-        *identity = (struct identity){(uid_t)strtoul(name, NULL, 10), (gid_t)-1, NULL};
-    else
-        return FAIL("user '%s' does not exist", name);
-    if (group == NULL && colon != NULL && colon[1] != '\0')
-        group = colon + 1;
-    return group != NULL ? find_group(&identity->group, group, error) : 0;
-}
-
 int
 privileges_check(const struct config *config, struct config_error *error)
 {
     struct identity identity;
     struct stat status;
     if (config->user != NULL) {
-        if (identity_find(&identity, config->user, config->group, error) == -1)
+        if (identity_find(&identity, config->user, config->group, error->text,
+                          sizeof error->text) == -1)
             return -1;
         if (identity.group == (gid_t)-1)
             return FAIL("user '%s' has no group of its own; give --group, too", config->user);
@@ -105,7 +66,8 @@ privileges_drop(const struct config *config, struct config_error *error)
     struct identity identity = {.name = NULL};
     if (set_limits(config, error) == -1)
         return -1;
-    if (config->user != NULL && identity_find(&identity, config->user, config->group, error) == -1)
+    if (config->user != NULL && identity_find(&identity, config->user, config->group, error->text,
+                                              sizeof error->text) == -1)
         return -1;
     if (config->chroot != NULL && (chroot(config->chroot) == -1 || chdir("/") == -1))
         return FAIL("chroot '%s': %s", config->chroot, strerror(errno));

@@ -5,22 +5,8 @@
 #ifndef PRIVILEGES_H
 #define PRIVILEGES_H
 
-#include <stdbool.h>
-#include <sys/types.h>
-
 struct config;
 struct config_error;
-
-struct identity {
-    uid_t user;
-    gid_t group;
-    const char *name; /* for initgroups(); NULL if <user> was a number without an account */
-};
-
-/* Finds "user" or "user:group" (names or numbers); <group>, if not NULL, wins.
- * Without a group it is the user's own. Returns 0, or -1 with <error>. */
-int identity_find(struct identity *identity, const char *user, const char *group,
-                  struct config_error *error);
 
 /* Checks that user, group and chroot of <config> exist and may be taken by this
  * process. Returns 0, or -1 with <error>. */

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * client_list.c - which TCP peers may connect: addresses and networks of IPv4 and
- * IPv6. IPv4 is kept in its IPv6-mapped form, so that one comparison serves both.
- */
+#include "config/client_list.h"
 #include "config/config.h"
 
 #include <arpa/inet.h>
@@ -49,7 +46,7 @@ parse_network(char *text, struct config_network *network)
 }
 
 int
-config_parse_allowed(struct config *config, struct config_error *error)
+client_list_parse(struct config *config, struct config_error *error)
 {
     config->allowed_count = 0;
     if (config->allowed_clients == NULL)
@@ -86,7 +83,7 @@ matches(const struct config_network *network, const uint8_t address[16])
 }
 
 bool
-config_allows(const struct config *config, const struct sockaddr *address)
+client_list_allows(const struct config *config, const struct sockaddr *address)
 {
     uint8_t mapped[16];
     if (config->allowed_clients == NULL)

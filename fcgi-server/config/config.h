@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * config.h - the configuration: defaults, then the file, then the command line.
- * One table (config_options) drives getopt, --help, -T, the keys of the file and
- * the test that compares the manual with all of them.
- *
- * A struct config is filled once, lives as long as the process, and is read-only
- * afterwards; children inherit it. Strings in it belong to it.
+ * config.h - the configuration as one struct. It is filled once (config_load.h), lives as
+ * long as the process, and is read-only afterwards; children inherit it. Strings in it
+ * belong to it.
  */
 #ifndef CONFIG_H
 #define CONFIG_H
@@ -13,8 +10,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-struct fh_handler;
 
 /* How many routes, client networks and folders with handlers there may be. */
 #define CONFIG_ROUTES_MAX  256
@@ -121,66 +116,5 @@ struct config {
 struct config_error {
     char text[512];
 };
-
-/* One row of the option table. The key in the file is <name> with '_' for '-'. */
-enum config_type {
-    CONFIG_FLAG = 0,  /* bool; no value on the command line, or "yes"/"no" */
-    CONFIG_TEXT = 1,  /* const char * */
-    CONFIG_COUNT = 2, /* uint32_t, int32_t or uint64_t by size; plain number */
-    CONFIG_TIME = 3,  /* uint64_t milliseconds; "250ms", "2s", "1m"; a bare number is in <units> */
-    CONFIG_SIZE = 4,  /* uint64_t bytes; k, m, g */
-    CONFIG_MODE = 5,  /* uint32_t octal */
-    CONFIG_ENUM = 6,  /* uint32_t, index into the words of <units> separated by '|' */
-    CONFIG_ROUTE = 7, /* PATH=HANDLER[,ARG] appended to routes */
-    CONFIG_BYTES = 8, /* int64_t bytes; k, m, g, or -1 */
-};
-
-struct config_option {
-    const char *name;
-    char letter; /* 0: long form only */
-    enum config_type type;
-    bool command_only; /* has no meaning in the file */
-    size_t offset;
-    size_t size;
-    int64_t min;
-    int64_t max;
-    const char *initial; /* default, as one would write it; NULL: unset */
-    const char *units;   /* name of the value in --help; words of an enum */
-    const char *help;
-};
-
-extern const struct config_option config_options[];
-extern const size_t config_option_count;
-
-/* Fills <config> from the defaults, the file named by -c (if any) and <argv>; the
- * environment gives the number of children (FCGI_CHILDREN, PHP_FCGI_CHILDREN)
- * and FCGI_WEB_SERVER_ADDRS where neither says it. Returns 0, or -1 with
- * <error>. Handlers are not looked for here: router.h does. */
-int config_load(struct config *config, int argc, char **argv, struct config_error *error);
-
-/* Sets the option <name> (with '-' or '_') from its text. <origin> is kept for
- * messages and must live as long as the configuration. Returns 0, or -1 with
- * <error>. Used by the file reader. */
-int config_set(struct config *config, const char *name, const char *value, const char *origin,
-               struct config_error *error);
-
-/* Adds or replaces a route. Strings are copied. Returns 0, or -1 with <error>. */
-int config_add_route(struct config *config, const char *prefix, const char *handler,
-                     const char *argument, const char *origin, struct config_error *error);
-
-/* Fills allowed from allowed_clients. Returns 0, or -1 with <error>. */
-int config_parse_allowed(struct config *config, struct config_error *error);
-
-/* Prints the effective configuration in a form that -c reads back. */
-void config_dump(const struct config *config);
-
-/* Prints the usage, made from the table. */
-void config_help(void);
-
-/* Whether the peer address of an accepted connection may speak to us: always for
- * unix sockets and when no list was given; else the list decides. <address> is
- * what accept(2) stored. Cheap. */
-struct sockaddr;
-bool config_allows(const struct config *config, const struct sockaddr *address);
 
 #endif

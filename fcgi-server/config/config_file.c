@@ -5,6 +5,8 @@
 #include "config/config_file.h"
 #include "base/descriptors.h"
 #include "config/config.h"
+#include "config/option_value.h"
+#include "config/options.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -61,12 +63,12 @@ set_option(lua_State *lua)
         value = lua_toboolean(lua, 3) ? "yes" : "no";
     else if (lua_isnumber(lua, 3) || lua_isstring(lua, 3))
         value = lua_tostring(lua, 3);
-    for (size_t i = 0; name != NULL && value != NULL && i < config_option_count; i++) {
+    for (size_t i = 0; name != NULL && value != NULL && i < options_count; i++) {
         char key[64];
-        snprintf(key, sizeof key, "%s", config_options[i].name);
+        snprintf(key, sizeof key, "%s", options_table[i].name);
         for (char *at = key; (at = strchr(at, '-')) != NULL;)
             *at = '_';
-        if (strcmp(key, name) == 0 && config_options[i].command_only)
+        if (strcmp(key, name) == 0 && options_table[i].command_only)
             return luaL_error(lua, "%s can only stand on the command line", name);
     }
     if (value == NULL) {
@@ -74,7 +76,7 @@ set_option(lua_State *lua)
                  name != NULL ? name : "?", origin);
         return give_up(lua, &error);
     }
-    if (config_set(config_of(lua), name, value, origin, &error) == -1)
+    if (options_set(config_of(lua), name, value, origin, &error) == -1)
         return give_up(lua, &error);
     lua_settop(lua, 3);
     lua_rawset(lua, lua_upvalueindex(2)); /* so that the script can read it again */
@@ -88,7 +90,7 @@ add_route(lua_State *lua)
     const char *handler = luaL_checkstring(lua, 2);
     const char *argument = luaL_optstring(lua, 3, NULL);
     struct config_error error = {0};
-    if (config_add_route(config_of(lua), prefix, handler, argument, origin_of(lua), &error) == -1)
+    if (options_add_route(config_of(lua), prefix, handler, argument, origin_of(lua), &error) == -1)
         return give_up(lua, &error);
     return 0;
 }

@@ -1,29 +1,38 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * options.h - values of the option table as text; used by config.c only.
+ * options.h - the option table. It drives getopt, --help, -T, the keys of the file and the
+ * test that compares the manual with all of them.
  */
 #ifndef OPTIONS_H
 #define OPTIONS_H
 
-#include <stdio.h>
+#include "config/option_value.h"
+
+#include <stddef.h>
 
 struct config;
 struct config_error;
-struct config_option;
+
+extern const struct option_row options_table[];
+extern const size_t options_count;
 
 /* The row called <name>, where '_' may stand for '-'; NULL if there is none. */
-const struct config_option *option_find(const char *name);
+const struct option_row *options_find(const char *name);
 
-/* Sets the option from <text>; an empty text gives a CONFIG_TEXT its default
- * back (unset, mostly), unless it stands on the command line only. Not for CONFIG_ROUTE. Returns 0,
- * or -1 with <error>, which names <origin>. */
-int option_parse(struct config *config, const struct config_option *option, const char *text,
-                 const char *origin, struct config_error *error);
+/* Sets the option <name> (with '-' or '_') from its text. <origin> is kept for
+ * messages and must live as long as the configuration. Returns 0, or -1 with
+ * <error>. */
+int options_set(struct config *config, const char *name, const char *value, const char *origin,
+                struct config_error *error);
 
-/* Prints "name = value" as a line of the configuration file. */
-void option_print(FILE *out, const struct config *config, const struct config_option *option);
+/* Adds or replaces a route. Strings are copied. Returns 0, or -1 with <error>. */
+int options_add_route(struct config *config, const char *prefix, const char *handler,
+                      const char *argument, const char *origin, struct config_error *error);
 
-/* Prints a Lua string literal. */
-void option_print_text(FILE *out, const char *text);
+/* Prints the effective configuration in a form that -c reads back. */
+void options_dump(const struct config *config);
+
+/* Prints the usage, made from the table. */
+void options_help(void);
 
 #endif

@@ -46,10 +46,6 @@ struct engine_context {
     void (*retiring)(void);
 };
 
-/* After each call of a handler: ends this process if it is a copy that the handler forked
- * and that came back. It would take events and requests of the child. */
-void child_end_copy(void);
-
 struct engine {
     /* Takes what serving needs; after it the child counts as ready. The context stays valid until
      * serve() returns. 0, or -1 (already logged). */

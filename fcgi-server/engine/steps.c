@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/steps.h"
 #include "base/log.h"
+#include "base/process.h"
+#include "config/client_list.h"
 #include "config/config.h"
 #include "engine/slow_watch.h"
 #include "engine/time_limit.h"
@@ -9,7 +11,7 @@
 #include "request/intake.h"
 #include "request/request.h"
 #include "status/access_log.h"
-#include "status/scoreboard.h"
+#include "status/board.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -62,7 +64,7 @@ steps_accept(struct engine_context *context, short *hang_events)
     }
     *hang_events = address.ss_family == AF_UNIX ? 0 : POLLRDHUP;
     if (address.ss_family != AF_UNIX) {
-        if (!config_allows(context->config, (struct sockaddr *)&address)) {
+        if (!client_list_allows(context->config, (struct sockaddr *)&address)) {
             board_count(&context->slot->rejected);
             log_warn("a client was refused: its address is not in allowed_clients");
             close(fd);
@@ -144,7 +146,7 @@ steps_call(struct slow_watch *watch, int64_t now_ns, bool watched, struct reques
     slow_watch_enter(watch, now_ns, watched);
     enum fh_result result =
         revents == NULL ? dispatch_run(request) : dispatch_resume(request, *revents);
-    child_end_copy();
+    process_end_copy();
     slow_watch_leave(watch);
     time_limit_run(NULL);
     return result;

@@ -6,7 +6,7 @@
 #include "handler/lua_host.h"
 #include "handler/router.h"
 #include "request/request.h"
-#include "status/scoreboard.h"
+#include "status/board.h"
 
 #include <signal.h>
 #include <stddef.h>

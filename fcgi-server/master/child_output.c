@@ -9,13 +9,13 @@
 
 /* Keeps <length> bytes of a line that has no end yet. */
 static void
-keep(struct output *output, const char *text, size_t length, pid_t pid, int decorate)
+keep(struct child_output *output, const char *text, size_t length, pid_t pid, int decorate)
 {
     if (length == 0)
         return;
     if (output->buffer == NULL)
-        output->buffer = malloc(OUTPUT_LINE_MAX);
-    if (output->buffer == NULL || output->used + length > OUTPUT_LINE_MAX) {
+        output->buffer = malloc(CHILD_OUTPUT_LINE_MAX);
+    if (output->buffer == NULL || output->used + length > CHILD_OUTPUT_LINE_MAX) {
         if (output->used > 0)
             log_relay(pid, output->buffer, output->used, decorate);
         output->used = 0;
@@ -29,7 +29,7 @@ keep(struct output *output, const char *text, size_t length, pid_t pid, int deco
 }
 
 static void
-finish_line(struct output *output, pid_t pid, int decorate)
+finish_line(struct child_output *output, pid_t pid, int decorate)
 {
     log_relay(pid, output->buffer != NULL ? output->buffer : "", output->used, decorate);
     output->used = 0;
@@ -38,7 +38,7 @@ finish_line(struct output *output, pid_t pid, int decorate)
 }
 
 static void
-cut(struct output *output, const char *text, size_t length, pid_t pid, int decorate)
+cut(struct child_output *output, const char *text, size_t length, pid_t pid, int decorate)
 {
     const char *end;
     while (length > 0 && (end = memchr(text, '\n', length)) != NULL) {
@@ -56,7 +56,7 @@ cut(struct output *output, const char *text, size_t length, pid_t pid, int decor
 }
 
 int
-output_read(struct output *output, pid_t pid, int decorate)
+child_output_read(struct child_output *output, pid_t pid, int decorate)
 {
     char text[16384];
     ssize_t length;
@@ -72,13 +72,13 @@ output_read(struct output *output, pid_t pid, int decorate)
 }
 
 void
-output_close(struct output *output, pid_t pid, int decorate)
+child_output_close(struct child_output *output, pid_t pid, int decorate)
 {
     if (output->fd == -1)
         return;
     /* A grandchild may hold the other end and go on printing: what is there now
      * is at most what the pipe holds. */
-    for (int reads = 0; reads < 8 && output_read(output, pid, decorate) == 1; reads++)
+    for (int reads = 0; reads < 8 && child_output_read(output, pid, decorate) == 1; reads++)
         continue;
     if (output->used > 0)
         finish_line(output, pid, decorate);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * child_output.h - what a child prints, cut into lines for the log. Never blocks; a
- * line over OUTPUT_LINE_MAX comes in pieces; a last line without an end is
+ * line over CHILD_OUTPUT_LINE_MAX comes in pieces; a last line without an end is
  * logged when the child has ended.
  */
 #ifndef CHILD_OUTPUT_H
@@ -10,9 +10,9 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-enum { OUTPUT_LINE_MAX = 65536 };
+enum { CHILD_OUTPUT_LINE_MAX = 65536 };
 
-struct output {
+struct child_output {
     int fd;       /* non-blocking read end; -1: closed */
     char *buffer; /* a line that has begun; NULL while there is none */
     size_t used;
@@ -20,9 +20,9 @@ struct output {
 
 /* Logs the whole lines that can be read now, in the name of <pid>. Returns 1 if
  * there may be more, 0 if not, -1 at the end of file. */
-int output_read(struct output *output, pid_t pid, int decorate);
+int child_output_read(struct child_output *output, pid_t pid, int decorate);
 
 /* Reads what is left, logs it and closes. */
-void output_close(struct output *output, pid_t pid, int decorate);
+void child_output_close(struct child_output *output, pid_t pid, int decorate);
 
 #endif

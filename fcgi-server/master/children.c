@@ -5,14 +5,14 @@
 #include "base/log.h"
 #include "base/process.h"
 #include "child/child.h"
+#include "child/heritage.h"
 #include "config/config.h"
+#include "status/board.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #define LAST_WARNING_MS 1000
@@ -29,15 +29,6 @@ static const struct {
     [LIFE_KILLED] = {SIGKILL, LIFE_NONE, "does not react, killed"},
 };
 
-int
-channels_open(struct channels *channels)
-{
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, channels->handover) ==
-        -1)
-        return -1;
-    return descriptors_pipe(channels->notice, 1);
-}
-
 static struct child *
 free_place(struct children *children)
 {
@@ -49,7 +40,7 @@ free_place(struct children *children)
 }
 
 static void
-watch_output(struct children *children, struct child *child)
+announce_output(struct children *children, struct child *child)
 {
     struct epoll_event event = {.events = EPOLLIN};
     event.data.u64 = children->event_base + (uint64_t)(child - children->table);
@@ -108,13 +99,13 @@ children_start(struct children *children)
         .output = {.fd = output[0]},
         .started_ms = clock_ms(),
     };
-    watch_output(children, child);
+    announce_output(children, child);
     return child;
 }
 
 struct child *
-children_adopt(struct children *children, pid_t pid, uint32_t generation, int output_fd,
-               uint32_t slot, int64_t started_ms)
+children_inherit(struct children *children, pid_t pid, uint32_t generation, int output_fd,
+                 uint32_t slot, int64_t started_ms)
 {
     struct child *child = free_place(children);
     if (child == NULL)
@@ -127,7 +118,7 @@ children_adopt(struct children *children, pid_t pid, uint32_t generation, int ou
         .output = {.fd = output_fd},
         .started_ms = started_ms,
     };
-    watch_output(children, child);
+    announce_output(children, child);
     return child;
 }
 
@@ -205,7 +196,7 @@ children_find(struct children *children, pid_t pid)
 void
 children_bury(struct children *children, struct child *child)
 {
-    output_close(&child->output, child->pid, (int)children->config->decorate);
+    child_output_close(&child->output, child->pid, (int)children->config->decorate);
     if (child->slot != NULL)
         board_release(children->board, child->slot);
     *child = (struct child){.output = {.fd = -1}};
@@ -217,8 +208,8 @@ children_output(struct children *children, uint32_t index)
     struct child *child = &children->table[index];
     if (child->life == LIFE_NONE || child->output.fd == -1)
         return;
-    if (output_read(&child->output, child->pid, (int)children->config->decorate) == -1)
-        output_close(&child->output, child->pid, (int)children->config->decorate);
+    if (child_output_read(&child->output, child->pid, (int)children->config->decorate) == -1)
+        child_output_close(&child->output, child->pid, (int)children->config->decorate);
 }
 
 uint32_t

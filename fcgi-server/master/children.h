@@ -2,51 +2,16 @@
 /*
  * children.h - the master's table of its children: started, told to end, forced
  * to, and buried. How many there should be is decided elsewhere.
- *
- * Life of a child, as the master sees it:
- *
- *     STARTING --ready--> SERVING --retire--> RETIRING --timeout--> STOPPING --1 s--> KILLED
- *                            |                                         ^
- *                            +------------close--> CLOSING --timeout---+
- *
- * Each state on the right is entered with a signal; see ladder[] in children.c.
  */
 #ifndef CHILDREN_H
 #define CHILDREN_H
 
-#include "child/heritage.h"
-#include "master/child_output.h"
+#include "master/channels.h"
+#include "master/child_state.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
-
-enum life {
-    LIFE_NONE = 0,
-    LIFE_STARTING = 1, /* forked, not yet ready */
-    LIFE_SERVING = 2,
-    LIFE_RETIRING = 3, /* gives its connections to the siblings */
-    LIFE_CLOSING = 4,  /* the whole server stops */
-    LIFE_STOPPING = 5, /* had its time */
-    LIFE_KILLED = 6,
-};
-
-struct child {
-    pid_t pid;
-    enum life life;
-    uint32_t generation;     /* of the configuration */
-    struct board_slot *slot; /* NULL: started by a binary with another board */
-    struct output output;
-    int64_t started_ms;
-    int64_t deadline_ms; /* when the next rung of the ladder is due; 0: never */
-};
-
-/* The shared descriptors of all children, kept open in the master so that what
- * waits in them outlives any child. */
-struct channels {
-    int handover[2];
-    int notice[2]; /* children write to [1] */
-};
 
 struct children {
     const struct config *config;
@@ -61,15 +26,12 @@ struct children {
     bool no_deadline; /* a graceful stop takes as long as it takes */
 };
 
-/* Makes the descriptors. Returns 0, or -1 with errno. */
-int channels_open(struct channels *channels);
-
 /* Forks one. Returns it, or NULL with errno (EAGAIN: no room in the table). */
 struct child *children_start(struct children *children);
 
 /* Puts an inherited child into the table. Returns it, or NULL without room. */
-struct child *children_adopt(struct children *children, pid_t pid, uint32_t generation,
-                             int output_fd, uint32_t slot, int64_t started_ms);
+struct child *children_inherit(struct children *children, pid_t pid, uint32_t generation,
+                               int output_fd, uint32_t slot, int64_t started_ms);
 
 /* How many belong to former configurations. */
 uint32_t children_old(const struct children *children);

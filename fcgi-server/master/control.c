@@ -52,7 +52,7 @@ bind_path(int fd, const struct sockaddr_un *address)
 }
 
 static void
-watch(struct control *control, int fd, uint32_t index, uint32_t events, int operation)
+announce(struct control *control, int fd, uint32_t index, uint32_t events, int operation)
 {
     struct epoll_event event = {.events = events, .data.u64 = control->event_base + index};
     epoll_ctl(control->epoll_fd, operation, fd, &event);
@@ -63,13 +63,13 @@ control_open(struct control *control, const struct config *config, int epoll_fd,
              uint64_t event_base, char *error, size_t error_size)
 {
     struct sockaddr_un address;
-    struct own_file file = {0};
+    struct socket_file file = {0};
     *control = (struct control){.fd = -1, .epoll_fd = epoll_fd, .event_base = event_base};
     if (config->control == NULL)
         return 0;
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd == -1 || make_address(&address, config->control) == -1 ||
-        bind_path(fd, &address) == -1 || own_file_note(&file, address.sun_path) == -1 ||
+        bind_path(fd, &address) == -1 || socket_file_note(&file, address.sun_path) == -1 ||
         listen(fd, CONTROL_CLIENTS_MAX) == -1) {
         snprintf(error, error_size, "control socket %s: %s", config->control, strerror(errno));
         if (fd != -1)
@@ -80,7 +80,7 @@ control_open(struct control *control, const struct config *config, int epoll_fd,
     control->reserve_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
     control->path = config->control;
     control->file = file;
-    watch(control, fd, 0, EPOLLIN, EPOLL_CTL_ADD);
+    announce(control, fd, 0, EPOLLIN, EPOLL_CTL_ADD);
     return 0;
 }
 
@@ -119,7 +119,7 @@ accept_client(struct control *control)
         if (client->fd > 0)
             continue;
         *client = (struct control_client){.fd = fd, .deadline_ms = clock_ms() + CLIENT_TIME_MS};
-        watch(control, fd, i + 1, EPOLLIN, EPOLL_CTL_ADD);
+        announce(control, fd, i + 1, EPOLLIN, EPOLL_CTL_ADD);
         return;
     }
     close(fd); /* it may come again */
@@ -161,7 +161,7 @@ serve(struct control *control, uint32_t index)
             drop(client);
         if (whole != 1 || client->answer == NULL)
             return;
-        watch(control, client->fd, index, EPOLLOUT, EPOLL_CTL_MOD);
+        announce(control, client->fd, index, EPOLLOUT, EPOLL_CTL_MOD);
     }
     ssize_t sent = send(client->fd, client->answer + client->sent, client->length - client->sent,
                         MSG_NOSIGNAL);
@@ -212,7 +212,7 @@ control_close(struct control *control)
     close(control->fd);
     close(control->reserve_fd);
     control->fd = -1;
-    own_file_remove(&control->file, control->path);
+    socket_file_remove(&control->file, control->path);
 }
 
 /* --- the client ------------------------------------------------------------------------ */

@@ -30,7 +30,7 @@ struct control {
     int fd;         /* listening; 0 or -1: none */
     int reserve_fd; /* for hanging up when there is no other */
     const char *path;
-    struct own_file file;
+    struct socket_file file;
     int epoll_fd;
     uint64_t event_base;
     struct control_client client[CONTROL_CLIENTS_MAX];

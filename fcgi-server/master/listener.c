@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "master/listener.h"
 #include "base/descriptors.h"
+#include "base/identity.h"
 #include "base/log.h"
-#include "child/privileges.h"
 #include "config/config.h"
 #include "master/socket_file.h"
 
@@ -109,7 +109,7 @@ set_owner(const char *path, const char *owner, struct config_error *error)
     struct identity identity;
     if (owner == NULL)
         return 0;
-    if (identity_find(&identity, owner, NULL, error) == -1)
+    if (identity_find(&identity, owner, NULL, error->text, sizeof error->text) == -1)
         return -1;
     if (chown(path, identity.user, identity.group) == -1)
         return FAIL("unix:%s: cannot give it to %s: %s", path, owner, strerror(errno));
@@ -132,7 +132,7 @@ open_unix(struct listener *listener, const char *path, const struct config *conf
     mode_t before = umask(0777 & ~(mode_t)config->socket_mode);
     int result = bind(listener->fd, (struct sockaddr *)&address, sizeof address);
     umask(before);
-    if (result == -1 || own_file_note(&listener->file, path) == -1)
+    if (result == -1 || socket_file_note(&listener->file, path) == -1)
         return FAIL("unix:%s: %s%s", path, strerror(errno),
                     errno == ENOENT   ? "; make its folder first"
                     : errno == EACCES ? "; give a folder this user may write to"
@@ -237,7 +237,7 @@ listener_check(const struct config *config, struct config_error *error)
     const char *port;
     const char *address = config->listen;
     if (config->socket_owner != NULL &&
-        identity_find(&owner, config->socket_owner, NULL, error) == -1)
+        identity_find(&owner, config->socket_owner, NULL, error->text, sizeof error->text) == -1)
         return -1;
     if (address == NULL)
         return 0;
@@ -303,8 +303,8 @@ listener_open(struct listener *listener, const struct config *config, struct con
 }
 
 int
-listener_adopt(struct listener *listener, const struct listener *former,
-               const struct config *config)
+listener_inherit(struct listener *listener, const struct listener *former,
+                 const struct config *config)
 {
     struct config_error ignored;
     *listener = *former;
@@ -318,7 +318,7 @@ void
 listener_close(struct listener *listener)
 {
     if (listener->created)
-        own_file_remove(&listener->file, listener->name + strlen("unix:"));
+        socket_file_remove(&listener->file, listener->name + strlen("unix:"));
     if (listener->fd != -1)
         close(listener->fd);
     *listener = (struct listener){.fd = -1};

@@ -21,7 +21,7 @@ struct listener {
     uint32_t backlog; /* effective: what the kernel left of the wish */
     char name[160];   /* "unix:/run/x", "127.0.0.1:9000": for people */
     bool created;     /* the socket file is ours: remove it at the end */
-    struct own_file file;
+    struct socket_file file;
 };
 
 /* Opens what config->listen says; without it the one descriptor of systemd
@@ -40,14 +40,10 @@ int listener_check(const struct config *config, struct config_error *error);
 
 /* Takes over what a former master opened, with the duty of removing its file if that
  * is still the same one. Returns 0, or -1 if it is no listening socket. */
-int listener_adopt(struct listener *listener, const struct listener *former,
-                   const struct config *config);
+int listener_inherit(struct listener *listener, const struct listener *former,
+                     const struct config *config);
 
 /* Closes it and removes its file if that is still ours. */
 void listener_close(struct listener *listener);
-
-/* How many connections wait in the accept queue: sock_diag(7) for unix sockets,
- * TCP_INFO for TCP. -1 when the kernel does not tell. */
-int64_t listener_queue(int fd);
 
 #endif

@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/process.h"
 #include "base/process_title.h"
+#include "child/heritage.h"
 #include "config/config.h"
 #include "master/children.h"
 #include "master/control.h"
@@ -16,6 +17,7 @@
 #include "master/respawn.h"
 #include "master/standby.h"
 #include "master/succession.h"
+#include "status/listen_queue.h"
 #include "status/status.h"
 
 #include <errno.h>
@@ -32,7 +34,7 @@
 static void
 check_begun(struct master *master)
 {
-    struct pm_view view = sizing_view(master);
+    struct pm_view view = pool_size_view(master);
     if (master->begun || view.starting > 0 || view.total < pm_initial(&master->limits))
         return;
     master->begun = true;
@@ -66,7 +68,7 @@ on_notice(struct master *master)
         }
     }
     check_begun(master);
-    sizing_adjust(master, false); /* one that retires may take long: its place is filled now */
+    pool_size_adjust(master, false); /* one that retires may take long: its place is filled now */
 }
 
 /* --- every second ---------------------------------------------------------------------------- */
@@ -105,7 +107,7 @@ take_samples(struct master *master)
         respawn_proof(&master->respawn, now_ms, child->started_ms,
                       atomic_load(&child->slot->requests) > 0);
     }
-    int64_t queue = listener_queue(master->listener->fd);
+    int64_t queue = listen_queue_length(master->listener->fd);
     if (queue > 0 && (uint64_t)queue > atomic_load(&head->max_listen_queue))
         atomic_store(&head->max_listen_queue, (uint64_t)queue);
     if (active > atomic_load(&head->max_active))
@@ -117,7 +119,7 @@ on_tick(struct master *master)
 {
     take_samples(master);
     check_memory(master);
-    sizing_adjust(master, true);
+    pool_size_adjust(master, true);
     if (notify_watchdog_ms() > 0)
         notify_systemd("WATCHDOG=1");
 }
@@ -125,11 +127,12 @@ on_tick(struct master *master)
 /* --- waiting work (dynamic, ondemand) -------------------------------------------------------- */
 
 static void
-watch_demand(struct master *master, int operation)
+arm_demand(struct master *master, int operation)
 {
     const int fds[] = {master->listener->fd, master->children.channels.handover[0]};
     for (size_t i = 0; master->limits.kind != PM_STATIC && i < 2; i++) {
-        struct epoll_event event = {.events = EPOLLIN | EPOLLONESHOT, .data.u64 = EVENT_DEMAND};
+        struct epoll_event event = {.events = EPOLLIN | EPOLLONESHOT,
+                                    .data.u64 = MASTER_EVENT_DEMAND};
         epoll_ctl(master->epoll_fd, operation, fds[i], &event);
     }
 }
@@ -138,7 +141,7 @@ static void
 on_demand(struct master *master)
 {
     master->demand = true;
-    sizing_adjust(master, false);
+    pool_size_adjust(master, false);
     master->demand = false;
     master->rearm_ms = clock_ms() + DEMAND_REST_MS;
 }
@@ -148,23 +151,23 @@ on_demand(struct master *master)
 static void
 dispatch(struct master *master, uint64_t event)
 {
-    switch (event & EVENT_KIND) {
-    case EVENT_SIGNAL:
-        master_on_signals(master);
+    switch (event & MASTER_EVENT_KIND) {
+    case MASTER_EVENT_SIGNAL:
+        master_signals_read(master);
         break;
-    case EVENT_NOTICE:
+    case MASTER_EVENT_NOTICE:
         on_notice(master);
         break;
-    case EVENT_OUTPUT:
+    case MASTER_EVENT_OUTPUT:
         children_output(&master->children, (uint32_t)event);
         break;
-    case EVENT_CHECK:
+    case MASTER_EVENT_CHECK:
         reload_output(master);
         break;
-    case EVENT_CONTROL:
+    case MASTER_EVENT_CONTROL:
         control_event(&master->control, (uint32_t)event);
         break;
-    case EVENT_DEMAND:
+    case MASTER_EVENT_DEMAND:
         on_demand(master);
         break;
     }
@@ -181,12 +184,12 @@ on_time(struct master *master)
         master->tick_ms = now_ms + PM_TICK_MS;
     }
     if (master->rearm_ms != 0 && now_ms >= master->rearm_ms) {
-        watch_demand(master, EPOLL_CTL_MOD);
+        arm_demand(master, EPOLL_CTL_MOD);
         master->rearm_ms = 0;
     }
     if (master->respawn.not_before_ms != 0 && now_ms >= master->respawn.not_before_ms) {
         master->respawn.not_before_ms = 0;
-        sizing_adjust(master, false);
+        pool_size_adjust(master, false);
     }
     const int64_t dates[] = {master->tick_ms, master->rearm_ms, master->respawn.not_before_ms,
                              control_deadline_ms(&master->control), reload_ladder(master, now_ms)};
@@ -211,7 +214,7 @@ loop(struct master *master)
 /* --- begin and end --------------------------------------------------------------------------- */
 
 static int
-watch(struct master *master, int fd, uint64_t data)
+announce(struct master *master, int fd, uint64_t data)
 {
     struct epoll_event event = {.events = EPOLLIN, .data.u64 = data};
     return epoll_ctl(master->epoll_fd, EPOLL_CTL_ADD, fd, &event);
@@ -228,8 +231,8 @@ open_descriptors(struct master *master, const struct succession *left)
     master->signal_fd = master_signals_open();
     if (master->epoll_fd == -1 || master->signal_fd == -1)
         return -1;
-    return watch(master, master->signal_fd, EVENT_SIGNAL) == -1 ||
-                   watch(master, master->children.channels.notice[0], EVENT_NOTICE) == -1
+    return announce(master, master->signal_fd, MASTER_EVENT_SIGNAL) == -1 ||
+                   announce(master, master->children.channels.notice[0], MASTER_EVENT_NOTICE) == -1
                ? -1
                : 0;
 }
@@ -251,7 +254,7 @@ open_table(struct master *master, const struct succession *left)
     children->board = &master->board;
     children->listen_fd = master->listener->fd;
     children->epoll_fd = master->epoll_fd;
-    children->event_base = EVENT_OUTPUT;
+    children->event_base = MASTER_EVENT_OUTPUT;
     children->capacity = capacity;
     return 0;
 }
@@ -272,7 +275,7 @@ remove_pid_file(const char *path)
 
 /* Takes the children of the former image: they end as new ones get ready. */
 static void
-adopt_children(struct master *master, const struct succession *left)
+inherit_children(struct master *master, const struct succession *left)
 {
     struct children *children = &master->children;
     if (left == NULL)
@@ -281,12 +284,12 @@ adopt_children(struct master *master, const struct succession *left)
     for (uint32_t i = 0; i < left->child_count; i++) {
         const struct succession_child *child = &left->child[i];
         uint32_t slot = master->board.fd == left->board_fd ? child->slot : UINT32_MAX;
-        struct child *adopted = children_adopt(children, child->pid, child->generation,
-                                               child->output_fd, slot, child->started_ms);
+        struct child *former = children_inherit(children, child->pid, child->generation,
+                                                child->output_fd, slot, child->started_ms);
         /* The time that one got to end goes on. */
-        if (adopted != NULL && child->life >= LIFE_RETIRING && child->life <= LIFE_KILLED) {
-            adopted->life = (enum life)child->life;
-            adopted->deadline_ms = child->deadline_ms;
+        if (former != NULL && child->life >= LIFE_RETIRING && child->life <= LIFE_KILLED) {
+            former->life = (enum life)child->life;
+            former->deadline_ms = child->deadline_ms;
         }
     }
     if (left->pid_file[0] != '\0' &&
@@ -349,20 +352,20 @@ master_run(const struct config *config, struct listener *listener, struct succes
         listener_close(listener);
         return status;
     }
-    adopt_children(&master, left);
+    inherit_children(&master, left);
     fill_head(&master);
     status_setup(config, &master.board, listener->fd);
     char error[512];
-    if (control_open(&master.control, config, master.epoll_fd, EVENT_CONTROL, error,
+    if (control_open(&master.control, config, master.epoll_fd, MASTER_EVENT_CONTROL, error,
                      sizeof error) == -1)
         log_error("%s; going on without", error);
     if (write_pid_file(config->pid_file) == -1)
         log_error("cannot write the pid file %s: %s", config->pid_file, strerror(errno));
-    watch_demand(&master, EPOLL_CTL_ADD);
-    title_set("master");
+    arm_demand(&master, EPOLL_CTL_ADD);
+    process_title_set("master");
     if (left != NULL)
         standby_release(&left->standby);
-    sizing_adjust(&master, false);
+    pool_size_adjust(&master, false);
     check_begun(&master);
     loop(&master);
     reload_abandon(&master);

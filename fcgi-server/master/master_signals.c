@@ -30,7 +30,7 @@ stop(struct master *master, enum stage stage)
     master->stage = stage;
     log_notice("%s", words[stage]);
     notify_systemd("STOPPING=1\nSTATUS=%s", words[stage]);
-    title_set("master, stopping");
+    process_title_set("master, stopping");
     master->children.no_deadline = stage == STAGE_GRACEFUL;
     if (stage == STAGE_STOPPING) { /* after a graceful stop the clock starts now */
         for (uint32_t i = 0; i < master->children.capacity; i++) {
@@ -80,7 +80,7 @@ on_resize(struct master *master, int number)
         limits->max_children--;
     atomic_store(&master->board.head->max_children, limits->max_children);
     log_notice("at most %u children from now on (until the next reload)", limits->max_children);
-    sizing_adjust(master, false);
+    pool_size_adjust(master, false);
 }
 
 static void
@@ -111,7 +111,7 @@ master_signals_open(void)
 }
 
 void
-master_on_signals(struct master *master)
+master_signals_read(struct master *master)
 {
     int number;
     while ((number = signals_read(master->signal_fd)) != 0) {

@@ -12,6 +12,6 @@ struct master;
 int master_signals_open(void);
 
 /* Does what the signals that have come since the last call ask for. */
-void master_on_signals(struct master *master);
+void master_signals_read(struct master *master);
 
 #endif

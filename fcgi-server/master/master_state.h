@@ -11,6 +11,7 @@
 #include "master/control.h"
 #include "master/pm.h"
 #include "master/respawn.h"
+#include "status/board.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,22 +29,22 @@ enum stage {
 };
 
 /* Which descriptor an event is about: the kind, and an index in the lower half. */
-#define EVENT_KIND    (0xffffffffull << 32)
-#define EVENT_SIGNAL  (1ull << 32)
-#define EVENT_NOTICE  (2ull << 32)
-#define EVENT_OUTPUT  (3ull << 32)
-#define EVENT_CHECK   (4ull << 32)
-#define EVENT_CONTROL (5ull << 32)
-#define EVENT_DEMAND  (6ull << 32)
+#define MASTER_EVENT_KIND    (0xffffffffull << 32)
+#define MASTER_EVENT_SIGNAL  (1ull << 32)
+#define MASTER_EVENT_NOTICE  (2ull << 32)
+#define MASTER_EVENT_OUTPUT  (3ull << 32)
+#define MASTER_EVENT_CHECK   (4ull << 32)
+#define MASTER_EVENT_CONTROL (5ull << 32)
+#define MASTER_EVENT_DEMAND  (6ull << 32)
 
 /* The check that goes before a reload. */
 struct master_check {
-    pid_t pid;            /* 0: none runs */
-    struct output output; /* what it says */
-    int64_t deadline_ms;  /* when it is killed; 0: never */
-    int config_fd;        /* the configuration file as it is checked */
-    bool upgrade;         /* with the binary that is on disk now */
-    bool again;           /* another reload was asked for meanwhile */
+    pid_t pid;                  /* 0: none runs */
+    struct child_output output; /* what it says */
+    int64_t deadline_ms;        /* when it is killed; 0: never */
+    int config_fd;              /* the configuration file as it is checked */
+    bool upgrade;               /* with the binary that is on disk now */
+    bool again;                 /* another reload was asked for meanwhile */
     bool again_upgrade;
 };
 

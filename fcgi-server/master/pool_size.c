@@ -37,7 +37,7 @@ longest_idle(struct master *master)
 }
 
 struct pm_view
-sizing_view(struct master *master)
+pool_size_view(struct master *master)
 {
     struct pm_view view = {.demand = master->demand};
     for (uint32_t i = 0; i < master->children.capacity; i++) {
@@ -83,17 +83,17 @@ retire_children(struct master *master, uint32_t count)
         if (child == NULL)
             return;
         /* The last one has nobody to give its connections to. */
-        bool last = sizing_view(master).total == 1;
+        bool last = pool_size_view(master).total == 1;
         children_order(&master->children, child, last ? LIFE_CLOSING : LIFE_RETIRING);
     }
 }
 
 void
-sizing_adjust(struct master *master, bool tick)
+pool_size_adjust(struct master *master, bool tick)
 {
     if (master->stage != STAGE_RUNNING)
         return;
-    struct pm_view view = sizing_view(master);
+    struct pm_view view = pool_size_view(master);
     struct child *idle = tick && master->limits.kind == PM_ONDEMAND ? longest_idle(master) : NULL;
     view.tick = tick;
     if (idle != NULL)

@@ -13,10 +13,10 @@
 struct master;
 
 /* The pool as it is now. */
-struct pm_view sizing_view(struct master *master);
+struct pm_view pool_size_view(struct master *master);
 
 /* Starts and retires children as needed. <tick>: a second has passed since the last
  * call with it. Does nothing when the server stops. */
-void sizing_adjust(struct master *master, bool tick);
+void pool_size_adjust(struct master *master, bool tick);
 
 #endif

@@ -53,6 +53,6 @@ reaper_run(struct master *master)
         report_death(master, child, status);
         children_bury(&master->children, child);
     }
-    sizing_adjust(master, false);
+    pool_size_adjust(master, false);
     reload_retry(master);
 }

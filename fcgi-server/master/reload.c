@@ -81,7 +81,7 @@ reload_begin(struct master *master, bool upgrade)
     }
     check->output.fd = output[0];
     check->deadline_ms = clock_ms() + (int64_t)master->config->check_timeout_ms;
-    struct epoll_event event = {.events = EPOLLIN, .data.u64 = EVENT_CHECK};
+    struct epoll_event event = {.events = EPOLLIN, .data.u64 = MASTER_EVENT_CHECK};
     epoll_ctl(master->epoll_fd, EPOLL_CTL_ADD, output[0], &event);
     notify_systemd("RELOADING=1\nMONOTONIC_USEC=%lld", (long long)(clock_ns() / 1000));
 }
@@ -90,8 +90,8 @@ void
 reload_output(struct master *master)
 {
     struct master_check *check = &master->check;
-    if (check->output.fd != -1 && output_read(&check->output, check->pid, 1) == -1)
-        output_close(&check->output, check->pid, 1);
+    if (check->output.fd != -1 && child_output_read(&check->output, check->pid, 1) == -1)
+        child_output_close(&check->output, check->pid, 1);
 }
 
 static void
@@ -107,8 +107,8 @@ become_successor(struct master *master)
                         &master->children, master->check.config_fd, &standby);
     log_error("cannot reload: %s: %s; going on as before", program(upgrade), strerror(errno));
     standby_release(&standby);
-    if (control_open(&master->control, master->config, master->epoll_fd, EVENT_CONTROL, error,
-                     sizeof error) == -1)
+    if (control_open(&master->control, master->config, master->epoll_fd, MASTER_EVENT_CONTROL,
+                     error, sizeof error) == -1)
         log_error("%s; going on without", error);
 }
 
@@ -119,7 +119,7 @@ reload_ended(struct master *master, pid_t pid, int status)
     char how[64];
     if (pid != check->pid)
         return;
-    output_close(&check->output, check->pid, 1);
+    child_output_close(&check->output, check->pid, 1);
     check->pid = 0;
     if (master->stage == STAGE_RUNNING && WIFEXITED(status) &&
         WEXITSTATUS(status) == SUCCESSION_FIT) {

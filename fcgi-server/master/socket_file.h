@@ -8,15 +8,15 @@
 
 #include <sys/types.h>
 
-struct own_file {
+struct socket_file {
     dev_t device;
     ino_t inode;
 };
 
 /* Notes which file is at <path> now. Returns 0, or -1 with errno. */
-int own_file_note(struct own_file *file, const char *path);
+int socket_file_note(struct socket_file *file, const char *path);
 
 /* Removes what is at <path> if it is <file>. */
-void own_file_remove(const struct own_file *file, const char *path);
+void socket_file_remove(const struct socket_file *file, const char *path);
 
 #endif

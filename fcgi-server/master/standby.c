@@ -80,7 +80,7 @@ stand_by(void *argument)
                                 .generation = master->children.generation,
                                 .board = &none};
     close(post->ends[1]);
-    title_set("master, standing by");
+    process_title_set("master, standing by");
     bool told = wait_until(post->ends[0], clock_ms() + (int64_t)master->config->check_timeout_ms);
     if (told && read(post->ends[0], &word, 1) == 1)
         return 0;

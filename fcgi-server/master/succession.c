@@ -4,6 +4,7 @@
 #include "base/process.h"
 #include "base/signals.h"
 #include "config/config.h"
+#include "status/board.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -150,7 +151,7 @@ read_state(FILE *file, struct succession *left)
         fscanf(file, "%d %d", &left->standby.pid, &left->standby.word_fd) != 2)
         return false;
     left->listener.created = created;
-    left->listener.file = (struct own_file){(dev_t)device, (ino_t)inode};
+    left->listener.file = (struct socket_file){(dev_t)device, (ino_t)inode};
     while (fscanf(file, "%d %u %d %u %lld %u %lld", &child.pid, &child.generation, &child.output_fd,
                   &child.slot, &started, &child.life, &deadline) == 7) {
         struct succession_child *more =

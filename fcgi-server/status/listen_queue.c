@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * listen_queue.c - how many connections wait to be accepted. TCP tells through
- * TCP_INFO; for unix sockets only sock_diag(7) does.
- */
-#include "master/listener.h"
+#include "status/listen_queue.h"
 
 #include <errno.h>
 #include <linux/netlink.h>
@@ -83,7 +79,7 @@ queue_unix(int fd)
 }
 
 int64_t
-listener_queue(int fd)
+listen_queue_length(int fd)
 {
     int domain = 0;
     socklen_t size = sizeof domain;

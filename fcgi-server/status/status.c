@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "config/config.h"
 #include "fcgi-handler.h"
-#include "master/listener.h"
+#include "status/listen_queue.h"
 #include "status/status_view.h"
 
 #include <stdio.h>
@@ -57,7 +57,7 @@ gather(struct status_view *view)
         .board = board,
         .now_ms = clock_wall_ms(),
         .now_ns = clock_ns(),
-        .listen_queue = listener_queue(source.listen_fd),
+        .listen_queue = listen_queue_length(source.listen_fd),
     };
     board_sum(&view->sum, &board->head->retired);
     for (uint32_t i = 0; i < board->head->slots; i++)

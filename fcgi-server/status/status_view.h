@@ -6,7 +6,7 @@
 #ifndef STATUS_VIEW_H
 #define STATUS_VIEW_H
 
-#include "status/scoreboard.h"
+#include "status/board.h"
 
 #include <stdbool.h>
 #include <stdint.h>

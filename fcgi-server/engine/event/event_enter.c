@@ -7,7 +7,7 @@
 #include "engine/event/event_engine.h"
 #include "engine/event/handover.h"
 #include "engine/steps.h"
-#include "status/scoreboard.h"
+#include "status/board.h"
 
 #include <errno.h>
 #include <sys/epoll.h>

@@ -5,7 +5,7 @@
  */
 #include "engine/event/event_engine.h"
 #include "engine/event/handover.h"
-#include "status/scoreboard.h"
+#include "status/board.h"
 
 #include <sys/epoll.h>
 #include <sys/socket.h>

@@ -10,7 +10,7 @@
 #include "engine/event/event_engine.h"
 #include "engine/steps.h"
 #include "engine/time_limit.h"
-#include "status/scoreboard.h"
+#include "status/board.h"
 
 #include <errno.h>
 #include <string.h>

@@ -11,7 +11,7 @@
 #include "handler/router.h"
 #include "request/dispatch.h"
 #include "request/response.h"
-#include "status/scoreboard.h"
+#include "status/board.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "config/config.h"
 #include "engine/engine.h"
-#include "status/scoreboard.h"
+#include "status/board.h"
 
 #include <errno.h>
 #include <poll.h>

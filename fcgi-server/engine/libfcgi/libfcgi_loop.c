@@ -22,7 +22,7 @@
 #include "request/intake.h"
 #include "request/request.h"
 #include "request/response.h"
-#include "status/scoreboard.h"
+#include "status/board.h"
 
 #include <errno.h>
 #include <fcgiapp.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scoreboard.h - one shared mapping that tells what every child does. The master
+ * board.h - one shared mapping that tells what every child does. The master
  * writes the head, each child its own slot and nothing else; everybody reads.
  *
  * Numbers are 64-bit atomics with relaxed order (plain moves on x86-64). The
@@ -8,8 +8,8 @@
  * sees it change tries again, and takes torn text for none. In a child with a
  * watch thread, "the child" is whoever holds the connection lock.
  */
-#ifndef SCOREBOARD_H
-#define SCOREBOARD_H
+#ifndef BOARD_H
+#define BOARD_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "status/scoreboard.h"
+#include "status/board.h"
 #include "base/clock.h"
 
 #include <errno.h>
@@ -142,7 +142,7 @@ map(struct board *board, int fd, size_t size)
 }
 
 static int
-adopt(struct board *board, uint32_t slots, int fd)
+map_former(struct board *board, uint32_t slots, int fd)
 {
     struct stat status;
     if (fd == -1 || fstat(fd, &status) == -1 || (size_t)status.st_size < size_of(slots))
@@ -160,7 +160,7 @@ adopt(struct board *board, uint32_t slots, int fd)
 int
 board_open(struct board *board, uint32_t slots, int fd)
 {
-    if (adopt(board, slots, fd) == 0)
+    if (map_former(board, slots, fd) == 0)
         return 0;
     int fresh = memfd_create("scoreboard", MFD_CLOEXEC);
     if (fresh == -1)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* links: fcgi-server/status/scoreboard.c */
+/* links: fcgi-server/status/board.c */
 /* Slots, counters, the histogram and the guarded text of the scoreboard. */
-#include "status/scoreboard.h"
+#include "status/board.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

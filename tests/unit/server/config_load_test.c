@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* links: fcgi-server/config/config.c fcgi-server/config/options.c */
+/* links: fcgi-server/config/config_load.c fcgi-server/config/options.c fcgi-server/config/option_value.c */
 /* links: fcgi-server/config/config_file.c fcgi-server/config/client_list.c fcgi-server/base/descriptors.c */
 /* Options from the table, the file and the command line; allowed clients. */
+#include "config/client_list.h"
 #include "config/config.h"
+#include "config/config_load.h"
+#include "config/options.h"
 
 #include <arpa/inet.h>
 #include <setjmp.h>
@@ -170,9 +173,9 @@ allows(const char *text)
     struct sockaddr_in v4 = {.sin_family = AF_INET};
     struct sockaddr_in6 v6 = {.sin6_family = AF_INET6};
     if (inet_pton(AF_INET, text, &v4.sin_addr) == 1)
-        return config_allows(&config, (struct sockaddr *)&v4);
+        return client_list_allows(&config, (struct sockaddr *)&v4);
     assert_int_equal(inet_pton(AF_INET6, text, &v6.sin6_addr), 1);
-    return config_allows(&config, (struct sockaddr *)&v6);
+    return client_list_allows(&config, (struct sockaddr *)&v6);
 }
 
 static void
@@ -193,7 +196,7 @@ clients_are_allowed_by_address_and_network(void **state)
     assert_false(allows("fe00::1"));
     assert_false(allows("2001:db8::1"));
     struct sockaddr_un local = {.sun_family = AF_UNIX};
-    assert_true(config_allows(&config, (struct sockaddr *)&local));
+    assert_true(client_list_allows(&config, (struct sockaddr *)&local));
     assert_int_equal(load("--allowed-clients", "0.0.0.0/0", NULL), 0);
     assert_true(allows("203.0.113.9"));
     assert_false(allows("2001:db8::1"));

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * config.c - from defaults, file, command line and environment to one checked
- * struct config.
- */
+#include "config/config_load.h"
+#include "config/client_list.h"
 #include "config/config.h"
 #include "config/config_file.h"
+#include "config/option_value.h"
 #include "config/options.h"
 
 #include <getopt.h>
@@ -30,88 +29,15 @@ fail(struct config_error *error, const char *format, ...)
     return -1;
 }
 
-int
-config_add_route(struct config *config, const char *prefix, const char *handler,
-                 const char *argument, const char *origin, struct config_error *error)
-{
-    if (prefix[0] != '/')
-        return fail(error, "route '%s' must begin with '/' (%s)", prefix, origin);
-    if (handler[0] == '\0')
-        return fail(error, "route '%s' has no handler (%s)", prefix, origin);
-    char *copy = strdup(prefix);
-    char *name = strdup(handler);
-    if (copy == NULL || name == NULL) {
-        free(copy);
-        free(name);
-        return fail(error, "route '%s': no memory (%s)", prefix, origin);
-    }
-    size_t length = strlen(copy);
-    while (length > 1 && copy[length - 1] == '/')
-        copy[--length] = '\0';
-
-    uint32_t at = 0;
-    while (at < config->route_count && strcmp(config->routes[at].prefix, copy) != 0)
-        at++;
-    if (at == CONFIG_ROUTES_MAX)
-        return fail(error, "route '%s': too many routes (%s)", prefix, origin);
-    if (at == config->route_count)
-        config->route_count++;
-    config->routes[at] = (struct config_route){
-        .prefix = copy,
-        .handler = name,
-        .argument = argument != NULL ? strdup(argument) : NULL,
-        .origin = origin,
-    };
-    return 0;
-}
-
-/* PATH=HANDLER[,ARG] as -r has it. */
-static int
-add_route_text(struct config *config, const char *text, struct config_error *error)
-{
-    const char *equals = strchr(text, '=');
-    if (equals == NULL)
-        return fail(error, "route '%s' has no '=' (-r); write PATH=HANDLER[,ARG]", text);
-    const char *comma = strchr(equals, ',');
-    size_t handler_length = comma != NULL ? (size_t)(comma - equals - 1) : strlen(equals + 1);
-    char *prefix = strndup(text, (size_t)(equals - text));
-    char *handler = strndup(equals + 1, handler_length);
-    const char *argument = comma != NULL ? comma + 1 : NULL;
-    int result = prefix != NULL && handler != NULL
-                     ? config_add_route(config, prefix, handler, argument, "-r", error)
-                     : fail(error, "route '%s': no memory (-r)", text);
-    free(prefix);
-    free(handler);
-    return result;
-}
-
-int
-config_set(struct config *config, const char *name, const char *value, const char *origin,
-           struct config_error *error)
-{
-    const struct config_option *option = option_find(name);
-    if (option == NULL)
-        return fail(error, "'%s' is no option (%s); see fcgi-server --help", name, origin);
-    if (option->type == CONFIG_ROUTE)
-        return add_route_text(config, value, error);
-    if (option_parse(config, option, value, origin, error) == -1)
-        return -1;
-    if (option->offset == offsetof(struct config, listen))
-        config->listen_origin = origin;
-    if (option->offset == offsetof(struct config, children))
-        config->children_origin = origin;
-    return 0;
-}
-
 static void
 set_defaults(struct config *config)
 {
     struct config_error error;
     *config = (struct config){.children = -1, .ready_fd = -1};
-    for (size_t i = 0; i < config_option_count; i++) {
-        const struct config_option *option = &config_options[i];
+    for (size_t i = 0; i < options_count; i++) {
+        const struct option_row *option = &options_table[i];
         if (option->initial != NULL)
-            option_parse(config, option, option->initial, "default", &error);
+            option_value_parse(config, option, option->initial, "default", &error);
     }
 }
 
@@ -121,9 +47,9 @@ static void
 make_getopt_tables(struct option *longs, char *shorts)
 {
     *shorts++ = ':';
-    for (size_t i = 0; i < config_option_count; i++) {
-        const struct config_option *option = &config_options[i];
-        bool flag = option->type == CONFIG_FLAG;
+    for (size_t i = 0; i < options_count; i++) {
+        const struct option_row *option = &options_table[i];
+        bool flag = option->type == OPTION_FLAG;
         longs[i] = (struct option){option->name, flag ? optional_argument : required_argument, NULL,
                                    LONG_ONLY + (int)i};
         if (option->letter != 0) {
@@ -133,17 +59,17 @@ make_getopt_tables(struct option *longs, char *shorts)
         }
     }
     *shorts = '\0';
-    longs[config_option_count] = (struct option){0};
+    longs[options_count] = (struct option){0};
 }
 
-static const struct config_option *
+static const struct option_row *
 option_of_code(int code)
 {
     if (code >= LONG_ONLY)
-        return &config_options[code - LONG_ONLY];
-    for (size_t i = 0; i < config_option_count; i++)
-        if (config_options[i].letter == code)
-            return &config_options[i];
+        return &options_table[code - LONG_ONLY];
+    for (size_t i = 0; i < options_count; i++)
+        if (options_table[i].letter == code)
+            return &options_table[i];
     return NULL;
 }
 
@@ -166,12 +92,12 @@ read_command_line(struct config *config, int argc, char **argv, bool only_file,
             return fail(error, "-%c is no option; see fcgi-server --help", optopt);
         if (code == '?')
             return fail(error, "%s is no option; see fcgi-server --help", argv[optind - 1]);
-        const struct config_option *option = option_of_code(code);
+        const struct option_row *option = option_of_code(code);
         bool is_file = option->offset == offsetof(struct config, file) && option->letter == 'c';
         if (only_file != is_file)
             continue;
-        const char *value = option->type == CONFIG_FLAG && optarg == NULL ? "yes" : optarg;
-        if (config_set(config, option->name, value, "command line", error) == -1)
+        const char *value = option->type == OPTION_FLAG && optarg == NULL ? "yes" : optarg;
+        if (options_set(config, option->name, value, "command line", error) == -1)
             return -1;
     }
     if (optind < argc)
@@ -188,7 +114,7 @@ decide_children(struct config *config, struct config_error *error)
     for (size_t i = 0; config->children < 0 && i < 2; i++) {
         const char *value = getenv(variables[i]);
         if (value != NULL && *value != '\0' &&
-            config_set(config, "children", value, variables[i], error) == -1)
+            options_set(config, "children", value, variables[i], error) == -1)
             return -1;
     }
     if (config->children < 0) {
@@ -261,11 +187,11 @@ static int
 add_builtin_routes(struct config *config, struct config_error *error)
 {
     if (config->status_path != NULL &&
-        config_add_route(config, config->status_path, "builtin:status", NULL, "status_path",
-                         error) == -1)
+        options_add_route(config, config->status_path, "builtin:status", NULL, "status_path",
+                          error) == -1)
         return -1;
-    if (config->ping_path != NULL &&
-        config_add_route(config, config->ping_path, "builtin:ping", NULL, "ping_path", error) == -1)
+    if (config->ping_path != NULL && options_add_route(config, config->ping_path, "builtin:ping",
+                                                       NULL, "ping_path", error) == -1)
         return -1;
     return 0;
 }
@@ -281,38 +207,13 @@ config_load(struct config *config, int argc, char **argv, struct config_error *e
     if (read_command_line(config, argc, argv, false, error) == -1)
         return -1;
     if (config->allowed_clients == NULL && getenv("FCGI_WEB_SERVER_ADDRS") != NULL &&
-        config_set(config, "allowed-clients", getenv("FCGI_WEB_SERVER_ADDRS"),
-                   "FCGI_WEB_SERVER_ADDRS", error) == -1)
+        options_set(config, "allowed-clients", getenv("FCGI_WEB_SERVER_ADDRS"),
+                    "FCGI_WEB_SERVER_ADDRS", error) == -1)
         return -1;
     if (decide_children(config, error) == -1 || check_pm(config, error) == -1 ||
-        check_words(config, error) == -1 || config_parse_allowed(config, error) == -1 ||
+        check_words(config, error) == -1 || client_list_parse(config, error) == -1 ||
         add_builtin_routes(config, error) == -1)
         return -1;
     decide_folders(config);
     return 0;
-}
-
-void
-config_dump(const struct config *config)
-{
-    for (size_t i = 0; i < config_option_count; i++) {
-        const struct config_option *option = &config_options[i];
-        bool alias = option_find("children")->offset == option->offset && option->letter == 0;
-        if (!option->command_only && !alias)
-            option_print(stdout, config, option);
-    }
-    for (uint32_t i = 0; i < config->route_count; i++) {
-        const struct config_route *route = &config->routes[i];
-        if (strncmp(route->handler, "builtin:", 8) == 0)
-            continue; /* status_path and ping_path say it */
-        fputs("route(", stdout);
-        option_print_text(stdout, route->prefix);
-        fputs(", ", stdout);
-        option_print_text(stdout, route->handler);
-        if (route->argument != NULL) {
-            fputs(", ", stdout);
-            option_print_text(stdout, route->argument);
-        }
-        printf(") -- %s\n", route->origin);
-    }
 }
