@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* links: bench/load-client/protocol/fcgi.c bench/load-client/load/digest.c bench/load-client/protocol/bytes.c */
+/* links: bench/load-client/protocol/fcgi.c bench/load-client/protocol/digest.c bench/load-client/protocol/bytes.c */
 /* A FastCGI answer cut anywhere is the same answer as in one piece. The first byte of the
  * input chooses the cuts. */
 #include "protocol/fcgi.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* links: bench/load-client/protocol/http.c bench/load-client/protocol/chunk.c */
-/* links: bench/load-client/load/digest.c bench/load-client/protocol/bytes.c */
+/* links: bench/load-client/protocol/digest.c bench/load-client/protocol/bytes.c */
 /* links: llhttp */
 /* An HTTP answer cut anywhere is the same answer as in one piece. The first byte of the
  * input chooses the cuts, and whether the request was HEAD. */

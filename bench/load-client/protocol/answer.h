@@ -6,7 +6,7 @@
 #ifndef ANSWER_H
 #define ANSWER_H
 
-#include "load/digest.h"
+#include "protocol/digest.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* links: bench/load-client/load/url.c bench/load-client/load/digest.c */
+/* links: bench/load-client/load/url.c bench/load-client/protocol/digest.c */
 /* links: bench/load-client/report/search.c bench/load-client/load/options.c bench/load-client/protocol/bytes.c */
 /* The small parts of the load client: addresses, pacing, digests, option values, the search. */
 #include <setjmp.h>
@@ -15,10 +15,10 @@
 #include <unistd.h>
 
 /* By path: the server has headers of the same names. */
-#include "load/digest.h"
 #include "load/options.h"
 #include "load/pace.h"
 #include "load/url.h"
+#include "protocol/digest.h"
 #include "report/search.h"
 
 static void

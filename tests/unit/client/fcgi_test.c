@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* links: bench/load-client/protocol/fcgi.c bench/load-client/load/digest.c bench/load-client/protocol/bytes.c */
+/* links: bench/load-client/protocol/fcgi.c bench/load-client/protocol/digest.c bench/load-client/protocol/bytes.c */
 /* FastCGI answers are understood the same wherever records and the network cut them; requests have
  * the bytes of the specification. */
 #include <setjmp.h>

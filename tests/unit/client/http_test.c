@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* links: bench/load-client/protocol/http.c bench/load-client/protocol/chunk.c */
-/* links: bench/load-client/load/digest.c bench/load-client/protocol/bytes.c */
+/* links: bench/load-client/protocol/digest.c bench/load-client/protocol/bytes.c */
 /* links: llhttp */
 /* Every form of HTTP answer is understood the same wherever the network cuts it: in two pieces at
  * each byte, and byte by byte. */

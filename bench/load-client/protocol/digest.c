@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* digest.c - see digest.h. Words are mixed by multiplication and rotation. */
-#include "load/digest.h"
+#include "protocol/digest.h"
 
 #include <string.h>
 
