@@ -5,6 +5,7 @@
 #include "load/system.h"
 #include "load/target.h"
 #include "protocol/bytes.h"
+#include "report/find_max.h"
 #include "report/merge.h"
 #include "report/report.h"
 #include "report/verdict.h"

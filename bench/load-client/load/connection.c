@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* connection.c - see connection.h */
 #include "load/connection.h"
+#include "load/backoff.h"
 #include "load/outcome.h"
-#include "load/worker.h"
 
 #include <errno.h>
 #include <linux/sockios.h>
@@ -20,6 +20,8 @@
 /* Requests above this size may be cut into segments, and Nagle's algorithm
  * would hold the last one back until the server acknowledges. */
 #define NODELAY_BYTES 1000
+
+#define BROKEN (EPOLLERR | EPOLLHUP) /* epoll: the connection is of no more use */
 
 static void open_socket(struct worker *w, struct connection *c);
 static void send_request(struct worker *w, struct connection *c);
@@ -47,9 +49,9 @@ fail(struct worker *w, struct connection *c, enum failure kind, const char *why)
     outcome_failed(w, c, kind, why);
     connection_close(w, c, true);
     if (kind == FAIL_CONNECT)
-        worker_connect_failed(w, c);
+        backoff_failed(w, c);
     else
-        worker_move(w, c, STATE_NEXT, w->now_ns);
+        slots_move(w, c, STATE_NEXT, w->now_ns);
 }
 
 static const struct {
@@ -140,7 +142,9 @@ connected(struct worker *w, struct connection *c)
     c->seen_byte = false;
     if (c->request->bytes.length > NODELAY_BYTES && c->fd != -1 && !*w->run->target->url.socket)
         setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
-    worker_connected(w, c);
+    if (w->open > w->peak_open)
+        w->peak_open = w->open;
+    backoff_succeeded(w, c);
     send_request(w, c);
 }
 
@@ -161,7 +165,7 @@ static void
 open_socket(struct worker *w, struct connection *c)
 {
     const struct address *a = &w->run->target->address[c->address];
-    worker_move(w, c, STATE_CONNECTING, w->now_ns + w->run->options->connect_timeout_ns);
+    slots_move(w, c, STATE_CONNECTING, w->now_ns + w->run->options->connect_timeout_ns);
     c->connect_ns = w->now_ns;
     c->want_write = false;
     c->fd = socket(a->socket.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -183,10 +187,20 @@ open_socket(struct worker *w, struct connection *c)
     }
 }
 
+/* The user's requests in the order of their weights. */
+static struct request *
+next_request(struct worker *w)
+{
+    struct target *t = w->run->target;
+    if (w->next_request == t->sequence_length)
+        w->next_request = 0;
+    return &t->request[t->sequence[w->next_request++]];
+}
+
 void
 connection_begin(struct worker *w, struct connection *c, uint64_t intended_ns, bool measured)
 {
-    c->request = worker_request(w);
+    c->request = next_request(w);
     c->intended_ns = intended_ns;
     c->begun_ns = w->now_ns;
     c->measured = measured;
@@ -252,14 +266,15 @@ send_request(struct worker *w, struct connection *c)
     c->sent = 0;
     c->first_ns = 0;
     c->sent_ns = w->now_ns;
-    worker_move(w, c, STATE_ACTIVE, w->now_ns + w->run->options->timeout_ns);
+    slots_move(w, c, STATE_ACTIVE, w->now_ns + w->run->options->timeout_ns);
     send_more(w, c);
 }
 
 /* --- receiving ----------------------------------------------------------- */
 
-/* The answer is complete. <ended>: the server has closed its side already. */
-static void
+/* The answer is complete. <ended>: the server has closed its side already.
+ * True: the slot is free. */
+static bool
 complete(struct worker *w, struct connection *c, bool ended)
 {
     bool unsent = c->sent < c->request->bytes.length;
@@ -269,24 +284,22 @@ complete(struct worker *w, struct connection *c, bool ended)
     if (unsent)
         tally_event(w->tally, EVENT_ANSWERED_EARLY);
     if (!keep && !ended && !unsent) {
-        worker_move(w, c, STATE_CLOSING, w->now_ns + CLOSE_WAIT_NS);
-        return;
+        slots_move(w, c, STATE_CLOSING, w->now_ns + CLOSE_WAIT_NS);
+        return false;
     }
     if (keep && ended)
         tally_event(w->tally, EVENT_SERVER_CLOSED);
     if (!keep || ended || unsent)
         connection_close(w, c, false);
-    worker_next(w, c);
+    return true;
 }
 
 /* The server closed in order while an answer was due. */
-static void
+static bool
 ended(struct worker *w, struct connection *c)
 {
-    if (w->run->target->protocol->end(&c->parser) == ANSWER_DONE) {
-        complete(w, c, true);
-        return;
-    }
+    if (w->run->target->protocol->end(&c->parser) == ANSWER_DONE)
+        return complete(w, c, true);
     /* Bytes that the server's side never acknowledged were not read by the
      * server; bytes that it did acknowledge were, and it chose not to answer. */
     int unread = 0;
@@ -295,6 +308,7 @@ ended(struct worker *w, struct connection *c)
         redo(w, c);
     else
         fail_fault(w, c);
+    return false;
 }
 
 static void
@@ -318,8 +332,9 @@ learn_server(struct worker *w, const char *data, size_t n)
 
 /* Reads until the answer is complete or nothing is left. A read that did not
  * fill the buffer has emptied the socket; only when the server has closed as
- * well (<hangup>) is there one more thing to read, its end. */
-static void
+ * well (<hangup>) is there one more thing to read, its end. True: the slot is
+ * free. */
+static bool
 receive(struct worker *w, struct connection *c, bool hangup)
 {
     for (;;) {
@@ -327,17 +342,15 @@ receive(struct worker *w, struct connection *c, bool hangup)
         if (n == -1 && errno == EINTR)
             continue;
         if (n == -1 && errno == EAGAIN)
-            return;
+            return false;
         int error = errno;
         w->now_ns = now_ns();
         if (n == -1) {
             broken(w, c, error);
-            return;
+            return false;
         }
-        if (n == 0) {
-            ended(w, c);
-            return;
-        }
+        if (n == 0)
+            return ended(w, c);
         if (c->first_ns == 0)
             c->first_ns = w->now_ns;
         c->seen_byte = true;
@@ -347,16 +360,15 @@ receive(struct worker *w, struct connection *c, bool hangup)
             learn_server(w, w->buffer, (size_t)n);
         switch (w->run->target->protocol->feed(&c->parser, w->buffer, (size_t)n)) {
         case ANSWER_DONE:
-            complete(w, c, hangup);
-            return;
+            return complete(w, c, hangup);
         case ANSWER_BAD:
             fail_fault(w, c);
-            return;
+            return false;
         case ANSWER_MORE:
             break;
         }
         if (n < WORKER_BUFFER && !hangup)
-            return;
+            return false;
     }
 }
 
@@ -371,74 +383,82 @@ unasked(struct worker *w, struct connection *c)
     connection_close(w, c, n > 0);
 }
 
-static void
+static bool
 closing(struct worker *w, struct connection *c)
 {
     ssize_t n = recv(c->fd, w->buffer, WORKER_BUFFER, 0);
     if (n == -1 && (errno == EAGAIN || errno == EINTR))
-        return;
+        return false;
     w->now_ns = now_ns();
     if (n > 0)
         tally_event(w->tally, EVENT_SURPLUS);
     connection_close(w, c, n > 0);
-    worker_next(w, c);
+    return true;
 }
 
 /* --- what the loop calls ------------------------------------------------- */
 
-void
-connection_event(struct worker *w, struct connection *c, uint32_t events)
+static void
+connecting(struct worker *w, struct connection *c, uint32_t events)
 {
-    const uint32_t broken_flags = EPOLLERR | EPOLLHUP;
-    switch ((enum state)c->state) {
-    case STATE_CONNECTING:
-        w->now_ns = now_ns();
-        if (events & broken_flags) {
-            int error = 0;
-            getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &error, &(socklen_t){sizeof(error)});
-            connect_failed(w, c, error ? error : ECONNRESET);
-        } else if (events & EPOLLOUT) {
-            connected(w, c);
-        }
-        return;
-    case STATE_ACTIVE:
-        if (c->want_write && (events & EPOLLOUT)) {
-            c->want_write = false;
-            uint32_t generation = c->generation;
-            send_more(w, c);
-            if (generation != c->generation)
-                return;
-        }
-        if (events & (EPOLLIN | EPOLLRDHUP | broken_flags))
-            receive(w, c, (events & (EPOLLRDHUP | broken_flags)) != 0);
-        return;
-    case STATE_CLOSING:
-        closing(w, c);
-        return;
-    default:
-        if (events & (EPOLLIN | EPOLLRDHUP | broken_flags))
-            unasked(w, c);
-        return;
+    w->now_ns = now_ns();
+    if (events & BROKEN) {
+        int error = 0;
+        getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &error, &(socklen_t){sizeof(error)});
+        connect_failed(w, c, error ? error : ECONNRESET);
+    } else if (events & EPOLLOUT) {
+        connected(w, c);
     }
 }
 
-void
+static bool
+active(struct worker *w, struct connection *c, uint32_t events)
+{
+    if (c->want_write && (events & EPOLLOUT)) {
+        uint32_t generation = c->generation;
+        c->want_write = false;
+        send_more(w, c);
+        if (generation != c->generation)
+            return false;
+    }
+    if (events & (EPOLLIN | EPOLLRDHUP | BROKEN))
+        return receive(w, c, (events & (EPOLLRDHUP | BROKEN)) != 0);
+    return false;
+}
+
+bool
+connection_event(struct worker *w, struct connection *c, uint32_t events)
+{
+    switch ((enum state)c->state) {
+    case STATE_CONNECTING:
+        connecting(w, c, events);
+        return false;
+    case STATE_ACTIVE:
+        return active(w, c, events);
+    case STATE_CLOSING:
+        return closing(w, c);
+    default:
+        if (events & (EPOLLIN | EPOLLRDHUP | BROKEN))
+            unasked(w, c);
+        return false;
+    }
+}
+
+bool
 connection_deadline(struct worker *w, struct connection *c)
 {
     switch ((enum state)c->state) {
     case STATE_CONNECTING:
         connect_failed(w, c, ETIMEDOUT);
-        return;
+        return false;
     case STATE_ACTIVE:
         fail(w, c, FAIL_TIMEOUT,
              c->first_ns ? "the answer was not complete in time" : "no answer in time");
-        return;
+        return false;
     case STATE_CLOSING:
         connection_close(w, c, false);
-        worker_next(w, c);
-        return;
+        return true;
     default:
-        worker_next(w, c);
-        return;
+        return true;
     }
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* live.c - see live.h */
 #include "load/live.h"
-#include "load/worker.h"
 #include "protocol/bytes.h"
 
 #include <errno.h>
@@ -14,7 +13,7 @@
 #define BAR_WIDTH  40
 
 int
-live_init(struct live *l, const struct run *run, const struct worker *workers, size_t count,
+live_init(struct live *l, const struct shared *run, const struct worker *workers, size_t count,
           char *message, size_t size)
 {
     *l = (struct live){.run = run, .worker = workers, .workers = count};
@@ -55,7 +54,7 @@ since(const struct counter *now, const struct counter *before)
 static double
 progress(const struct live *l, uint64_t now)
 {
-    const struct run *run = l->run;
+    const struct shared *run = l->run;
     double part = 0;
     if (run->plan.duration_ns && now > run->start_ns)
         part = (double)(now - run->start_ns) / (double)(run->stop_ns - run->start_ns);

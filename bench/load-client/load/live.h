@@ -6,14 +6,12 @@
 #ifndef LIVE_H
 #define LIVE_H
 
-#include "load/run.h"
+#include "load/slots.h"
 
 #include <stdio.h>
 
-struct worker;
-
 struct live {
-    const struct run *run;
+    const struct shared *run;
     const struct worker *worker;
     size_t workers;
     FILE *series; /* NULL: none */
@@ -23,7 +21,7 @@ struct live {
 };
 
 /* Opens the series file, if one is asked for. 0, or -1 with a message. */
-int live_init(struct live *l, const struct run *run, const struct worker *workers, size_t count,
+int live_init(struct live *l, const struct shared *run, const struct worker *workers, size_t count,
               char *message, size_t size);
 
 /* Shows what happened since the last call. */

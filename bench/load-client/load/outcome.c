@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* outcome.c - see outcome.h */
 #include "load/outcome.h"
-#include "load/worker.h"
 
 #include <stdio.h>
 

@@ -6,7 +6,7 @@
 #ifndef OUTCOME_H
 #define OUTCOME_H
 
-#include "load/connection.h"
+#include "load/slots.h"
 
 /* The answer in <c> is complete: counts it as ok or as the failure it is, with
  * its times as of w->now_ns. Called once for each complete answer. */

@@ -33,7 +33,7 @@ run_block_signals(void)
 }
 
 static void
-stop_workers(struct run *run, struct worker *workers, size_t count)
+stop_workers(struct shared *run, struct worker *workers, size_t count)
 {
     atomic_store(&run->stop, true);
     for (size_t i = 0; i < count; i++)
@@ -54,8 +54,8 @@ take_signal(struct result *result, int signal_fd)
 
 /* Waits until all threads have ended, once per second showing how it goes. */
 static void
-supervise(struct run *run, struct result *result, struct worker *workers, size_t count, int done_fd,
-          struct live *live)
+supervise(struct shared *run, struct result *result, struct worker *workers, size_t count,
+          int done_fd, struct live *live)
 {
     sigset_t set;
     stop_signals(&set);
@@ -86,7 +86,7 @@ supervise(struct run *run, struct result *result, struct worker *workers, size_t
 }
 
 static void
-collect(struct result *result, struct run *run, struct worker *workers, size_t count)
+collect(struct result *result, struct shared *run, struct worker *workers, size_t count)
 {
     uint64_t end_ns = run->measure_ns;
     for (size_t i = 0; i < count; i++) {
@@ -117,7 +117,7 @@ collect(struct result *result, struct run *run, struct worker *workers, size_t c
 
 /* Gives each thread its share of the connections and starts it. */
 static size_t
-start_workers(struct run *run, struct worker *workers, int done_fd)
+start_workers(struct shared *run, struct worker *workers, int done_fd)
 {
     size_t threads = run->options->threads, total = run->options->connections, before = 0;
     size_t started = 0;
@@ -147,7 +147,7 @@ int
 run(struct result *result, const struct options *o, struct target *target, const struct plan *plan,
     char *message, size_t size)
 {
-    struct run state = {.options = o, .target = target, .plan = *plan};
+    struct shared state = {.options = o, .target = target, .plan = *plan};
     result->plan = *plan;
     if (system_need_descriptors(o->connections + 3 * o->threads + 32, message, size) == -1)
         return -1;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* worker.c - see worker.h */
 #include "load/worker.h"
+#include "load/connection.h"
 #include "load/system.h"
 #include "protocol/bytes.h"
 
@@ -12,73 +13,23 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#define BACKOFF_FIRST_NS (5 * NS_PER_MS)
-#define BACKOFF_LAST_NS  NS_PER_S
-#define GIVE_UP_NS       (10 * NS_PER_S)
 /* Open loop: a nap shorter than this costs more processor time than looking
  * again, and ends late (measured at 20,000/s on a virtual machine: p50 of the
  * lateness 13 us instead of 45 us for the same processor time). */
 #define SLEEP_COST_NS (35 * NS_PER_US)
 
+enum { EVENTS_AT_ONCE = 256 };
+
 #define WAKE_UP UINT64_MAX /* epoll's data of the eventfd */
 
-/* --- queues: doubly linked rings through a head --------------------------- */
-
-static void
-ring_init(struct connection *head)
-{
-    head->next = head->prev = head;
-}
-
-static void
-ring_remove(struct connection *c)
-{
-    c->prev->next = c->next;
-    c->next->prev = c->prev;
-}
-
-static void
-ring_append(struct connection *head, struct connection *c)
-{
-    c->prev = head->prev;
-    c->next = head;
-    head->prev->next = c;
-    head->prev = c;
-}
-
-static struct connection *
-first(struct worker *w, enum state state)
-{
-    struct connection *head = &w->queue[state];
-    return head->next == head ? NULL : head->next;
-}
-
-void
-worker_move(struct worker *w, struct connection *c, enum state state, uint64_t deadline_ns)
-{
-    ring_remove(c);
-    c->state = (uint8_t)state;
-    c->deadline_ns = deadline_ns;
-    ring_append(&w->queue[state], c);
-}
-
 /* --- which request next --------------------------------------------------- */
-
-struct request *
-worker_request(struct worker *w)
-{
-    struct target *t = w->run->target;
-    if (w->next_request == t->sequence_length)
-        w->next_request = 0;
-    return &t->request[t->sequence[w->next_request++]];
-}
 
 /* May one more request begin now (closed loop)? Takes a ticket when requests
  * are counted; those of the warm-up are not. */
 static bool
 take_ticket(struct worker *w)
 {
-    struct run *run = w->run;
+    struct shared *run = w->run;
     if (w->exhausted || w->now_ns >= run->stop_ns)
         return false;
     if (run->plan.requests == 0 || w->now_ns < run->measure_ns)
@@ -93,20 +44,21 @@ static void
 retire(struct worker *w, struct connection *c)
 {
     connection_close(w, c, false);
-    worker_move(w, c, STATE_IDLE, w->now_ns);
+    slots_move(w, c, STATE_IDLE, w->now_ns);
 }
 
-void
-worker_next(struct worker *w, struct connection *c)
+/* The slot has no request: gives it one, lets it think, or retires it. */
+static void
+next(struct worker *w, struct connection *c)
 {
-    const struct run *run = w->run;
+    const struct shared *run = w->run;
     if (run->plan.rate_per_s > 0) {
-        worker_move(w, c, STATE_IDLE, c->state == STATE_RAMP ? c->deadline_ns : w->now_ns);
+        slots_move(w, c, STATE_IDLE, c->state == STATE_RAMP ? c->deadline_ns : w->now_ns);
         return;
     }
     bool think = run->options->think_ns > 0 && c->state != STATE_PAUSED && c->state != STATE_RAMP;
     if (think && !w->exhausted)
-        worker_move(w, c, STATE_PAUSED, w->now_ns + run->options->think_ns);
+        slots_move(w, c, STATE_PAUSED, w->now_ns + run->options->think_ns);
     else if (take_ticket(w))
         connection_begin(w, c, w->now_ns, w->now_ns >= run->measure_ns);
     else
@@ -120,7 +72,7 @@ dispatch(struct worker *w)
     struct connection *c;
     uint64_t due;
     while ((due = pace_next_ns(&w->pace)) <= w->now_ns && due < w->run->stop_ns &&
-           (c = first(w, STATE_IDLE)) != NULL) {
+           (c = slots_first(w, STATE_IDLE)) != NULL) {
         bool measured = due >= w->run->measure_ns;
         uint64_t free_since = c->deadline_ns > due ? c->deadline_ns : due;
         if (measured && c->deadline_ns > due)
@@ -135,43 +87,6 @@ dispatch(struct worker *w)
         w->exhausted = true;
 }
 
-/* --- failed connects ------------------------------------------------------ */
-
-void
-worker_connected(struct worker *w, struct connection *c)
-{
-    c->failures = 0;
-    w->connect_failures = 0;
-    w->address = c->address;
-    if (!atomic_load_explicit(&w->run->connected, memory_order_relaxed))
-        atomic_store(&w->run->connected, true);
-    uint64_t open = w->open;
-    if (open > w->peak_open)
-        w->peak_open = open;
-    /* The server is back: nobody needs to wait longer. */
-    for (struct connection *i = w->queue[STATE_BACKOFF].next; i != &w->queue[STATE_BACKOFF];
-         i = i->next)
-        i->deadline_ns = w->now_ns;
-}
-
-void
-worker_connect_failed(struct worker *w, struct connection *c)
-{
-    if (w->connect_failures++ == 0)
-        w->first_failure_ns = w->now_ns;
-    uint64_t many = w->connections > 10 ? w->connections : 10;
-    bool never = !atomic_load(&w->run->connected) && w->connect_failures >= many;
-    if (never || w->now_ns - w->first_failure_ns >= GIVE_UP_NS) {
-        atomic_store(&w->run->gave_up, true);
-        atomic_store(&w->run->stop, true);
-    }
-    uint64_t pause = BACKOFF_FIRST_NS << (c->failures < 8 ? c->failures : 8);
-    if (c->failures < 255)
-        c->failures++;
-    worker_move(w, c, STATE_BACKOFF,
-                w->now_ns + (pause < BACKOFF_LAST_NS ? pause : BACKOFF_LAST_NS));
-}
-
 /* --- the loop ------------------------------------------------------------- */
 
 /* Slots whose state ends by itself. Those that are moved back to the same
@@ -183,12 +98,13 @@ run_deadlines(struct worker *w)
                                        STATE_CLOSING, STATE_PAUSED,     STATE_BACKOFF};
     struct connection *c;
     for (size_t i = 0; i < sizeof(timed) / sizeof(timed[0]); i++)
-        while ((c = first(w, timed[i])) != NULL && c->deadline_ns <= w->now_ns)
-            connection_deadline(w, c);
+        while ((c = slots_first(w, timed[i])) != NULL && c->deadline_ns <= w->now_ns)
+            if (connection_deadline(w, c))
+                next(w, c);
     /* Requests that fail at once put their slot back; each gets one turn. */
     struct connection *last = w->queue[STATE_NEXT].prev;
-    while ((c = first(w, STATE_NEXT)) != NULL) {
-        worker_next(w, c);
+    while ((c = slots_first(w, STATE_NEXT)) != NULL) {
+        next(w, c);
         if (c == last)
             break;
     }
@@ -200,11 +116,11 @@ next_deadline(struct worker *w)
 {
     uint64_t soonest = w->run->stop_ns;
     for (int i = STATE_RAMP; i < STATES; i++) {
-        struct connection *c = first(w, (enum state)i);
+        struct connection *c = slots_first(w, (enum state)i);
         if (c != NULL && c->deadline_ns < soonest)
             soonest = c->deadline_ns;
     }
-    if (w->run->plan.rate_per_s > 0 && first(w, STATE_IDLE) != NULL) {
+    if (w->run->plan.rate_per_s > 0 && slots_first(w, STATE_IDLE) != NULL) {
         uint64_t due = pace_next_ns(&w->pace);
         soonest = due < soonest ? due : soonest;
     }
@@ -219,10 +135,10 @@ wait_events(struct worker *w, struct epoll_event *events)
     uint64_t left = deadline <= now + spare ? 0 : deadline - now;
     struct timespec timeout = {.tv_sec = (time_t)(left / NS_PER_S),
                                .tv_nsec = (long)(left % NS_PER_S)};
-    int n = epoll_pwait2(w->epoll_fd, events, WORKER_EVENTS, deadline == NEVER_NS ? NULL : &timeout,
-                         NULL);
+    int n = epoll_pwait2(w->epoll_fd, events, EVENTS_AT_ONCE,
+                         deadline == NEVER_NS ? NULL : &timeout, NULL);
     if (n == -1 && errno == ENOSYS) /* before Linux 5.11: whole milliseconds */
-        n = epoll_wait(w->epoll_fd, events, WORKER_EVENTS,
+        n = epoll_wait(w->epoll_fd, events, EVENTS_AT_ONCE,
                        deadline == NEVER_NS ? -1 : (int)((left + NS_PER_MS - 1) / NS_PER_MS));
     return n;
 }
@@ -233,8 +149,8 @@ handle(struct worker *w, const struct epoll_event *event)
     if (event->data.u64 == WAKE_UP)
         return; /* run.stop is looked at in every round */
     struct connection *c = &w->connection[event->data.u64 >> 32];
-    if (c->generation == (uint32_t)event->data.u64)
-        connection_event(w, c, event->events);
+    if (c->generation == (uint32_t)event->data.u64 && connection_event(w, c, event->events))
+        next(w, c);
 }
 
 static bool
@@ -247,7 +163,7 @@ finished(const struct worker *w)
 static void
 loop(struct worker *w)
 {
-    struct epoll_event events[WORKER_EVENTS];
+    struct epoll_event events[EVENTS_AT_ONCE];
     bool open_loop = w->run->plan.rate_per_s > 0, measuring = false;
     while (w->now_ns = now_ns(), !finished(w)) {
         if (!measuring && w->now_ns >= w->run->measure_ns) {
@@ -308,25 +224,9 @@ worker_main(void *argument)
     return NULL;
 }
 
-static void
-init_slots(struct worker *w, size_t before)
-{
-    const struct run *run = w->run;
-    for (int i = 0; i < STATES; i++)
-        ring_init(&w->queue[i]);
-    for (size_t i = 0; i < w->connections; i++) {
-        struct connection *c = &w->connection[i];
-        double share = (double)(before + i) / (double)run->options->connections;
-        c->fd = -1;
-        c->state = STATE_RAMP;
-        c->deadline_ns = run->start_ns + (uint64_t)((double)run->options->ramp_ns * share);
-        ring_append(&w->queue[STATE_RAMP], c);
-    }
-}
-
 int
-worker_init(struct worker *w, struct run *run, unsigned number, size_t connections, size_t before,
-            int done_fd)
+worker_init(struct worker *w, struct shared *run, unsigned number, size_t connections,
+            size_t before, int done_fd)
 {
     *w = (struct worker){.run = run,
                          .number = number,
@@ -338,7 +238,7 @@ worker_init(struct worker *w, struct run *run, unsigned number, size_t connectio
     w->tally = allocate(1, sizeof(*w->tally));
     w->buffer = allocate(WORKER_BUFFER, 1);
     w->next_request = before % run->target->sequence_length;
-    init_slots(w, before);
+    slots_init(w, before);
     if (run->plan.rate_per_s > 0) {
         w->pace = (struct pace){
             .start_ns = run->start_ns,

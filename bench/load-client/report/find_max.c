@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* find_max.c - see find_max.h */
 #include "report/find_max.h"
-#include "report/report.h"
+#include "load/run.h"
+#include "report/figures.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -19,7 +20,7 @@ try_rate(struct search *s, struct result *result, const struct options *o, struc
     if (run(result, o, target, &plan, message, size) == -1)
         return -1;
     struct figures f;
-    report_figures(&f, result);
+    figures_of(&f, result);
     bool enough = f.started_per_s >= ACHIEVED * rate;
     bool clean = slo_allows_failures(slo) || f.failed == 0;
     size_t i = s->count++;
@@ -70,7 +71,8 @@ find_max(struct search *s, struct result *result, const struct options *o, struc
     const struct plan closed = {0, o->duration_ns, 0, true};
     if (run(result, o, target, &closed, message, size) == -1)
         return -1;
-    double capacity = ratio((double)counter_get(&result->tally.ok), result->elapsed_s), rate;
+    double capacity = figures_ratio((double)counter_get(&result->tally.ok), result->elapsed_s),
+           rate;
     if (!o->quiet)
         fprintf(stderr, "closed loop: %.1f/s with %llu connections\n", capacity,
                 (unsigned long long)o->connections);

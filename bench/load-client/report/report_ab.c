@@ -65,7 +65,7 @@ rates(struct bytes *out, const struct report *r, const struct figures *f)
     const struct tally *t = &r->result->tally;
     double received = (double)counter_get(&t->received_bytes);
     double sent = (double)counter_get(&t->sent_bytes);
-    double per_request_ms = ratio(f->elapsed_s * 1000, (double)f->done);
+    double per_request_ms = figures_ratio(f->elapsed_s * 1000, (double)f->done);
     bool has_body = r->target && r->target->body_length > 0;
     bytes_print(out, "Total transferred:      %.0f bytes\n", received);
     if (has_body)
@@ -78,12 +78,12 @@ rates(struct bytes *out, const struct report *r, const struct figures *f)
     bytes_print(out, "Time per request:       %.3f [ms] (mean, across all concurrent requests)\n",
                 per_request_ms);
     bytes_print(out, "Transfer rate:          %.2f [Kbytes/sec] received\n",
-                ratio(received / 1024, f->elapsed_s));
+                figures_ratio(received / 1024, f->elapsed_s));
     if (has_body) {
         bytes_print(out, "                        %.2f kb/s sent\n",
-                    ratio(sent / 1024, f->elapsed_s));
+                    figures_ratio(sent / 1024, f->elapsed_s));
         bytes_print(out, "                        %.2f kb/s total\n",
-                    ratio((sent + received) / 1024, f->elapsed_s));
+                    figures_ratio((sent + received) / 1024, f->elapsed_s));
     }
 }
 
@@ -104,7 +104,7 @@ report_ab(struct bytes *out, const struct report *r)
     const struct tally *t = &r->result->tally;
     const struct histogram *total = &t->span[SPAN_RESPONSE];
     struct figures f;
-    report_figures(&f, r->result);
+    figures_of(&f, r->result);
     bytes_print(out, "This is load-client, Version " CLIENT_VERSION
                      " (report in the layout of ApacheBench 2.3)\n");
     target_lines(out, r);

@@ -3,7 +3,7 @@
 #include "report/report.h"
 
 static void
-quantile(struct bytes *names, struct bytes *values, const char *name, struct quantile q)
+quantile(struct bytes *names, struct bytes *values, const char *name, struct figures_quantile q)
 {
     bytes_print(names, ",%s_us", name);
     if (q.known)
@@ -19,7 +19,7 @@ report_csv(struct bytes *out, const struct report *r)
     const struct histogram *h = &t->span[SPAN_RESPONSE];
     struct bytes names = {0}, values = {0};
     struct figures f;
-    report_figures(&f, r->result);
+    figures_of(&f, r->result);
     bytes_print(&names, "url,mode,connections,keep_alive,elapsed_s,started,ok,failed,in_flight");
     bytes_print(&values, "\"%s\",%s,%llu,%d,%.6f,%llu,%llu,%llu,%llu", r->url,
                 r->result->plan.rate_per_s > 0 ? "open" : "closed",
@@ -34,10 +34,10 @@ report_csv(struct bytes *out, const struct report *r)
     bytes_print(&values, ",%.3f,%llu,%.3f,%.3f,%.3f", f.ok_per_s,
                 (unsigned long long)counter_get(&t->received_bytes), (double)histogram_min(h) / 1e3,
                 histogram_mean(h) / 1e3, histogram_stdev(h) / 1e3);
-    quantile(&names, &values, "p50", report_quantile(h, 0.5));
-    quantile(&names, &values, "p90", report_quantile(h, 0.9));
-    quantile(&names, &values, "p99", report_quantile(h, 0.99));
-    quantile(&names, &values, "p999", report_quantile(h, 0.999));
+    quantile(&names, &values, "p50", figures_quantile(h, 0.5));
+    quantile(&names, &values, "p90", figures_quantile(h, 0.9));
+    quantile(&names, &values, "p99", figures_quantile(h, 0.99));
+    quantile(&names, &values, "p999", figures_quantile(h, 0.999));
     bytes_print(&names, ",max_us,connections_opened,client_cpu_s,verdict");
     bytes_print(&values, ",%.3f,%llu,%.6f,%s", (double)histogram_max(h) / 1e3,
                 (unsigned long long)f.opened, r->result->cpu_s, grade_names[r->verdict->grade]);

@@ -53,7 +53,7 @@ span(struct bytes *out, const char *name, const struct histogram *h)
                 (unsigned long long)histogram_count(h), (double)histogram_min(h) / 1e3,
                 histogram_mean(h) / 1e3, histogram_stdev(h) / 1e3);
     for (size_t i = 0; i < sizeof(quantiles) / sizeof(quantiles[0]); i++) {
-        struct quantile q = report_quantile(h, quantiles[i].q);
+        struct figures_quantile q = figures_quantile(h, quantiles[i].q);
         if (q.known)
             bytes_print(out, ",\"%s\":%.3f", quantiles[i].name, q.us);
         else
@@ -172,7 +172,7 @@ report_json(struct bytes *out, const struct report *r)
     static const char *const classes[] = {"other", "1xx", "2xx", "3xx", "4xx", "5xx"};
     const struct tally *t = &r->result->tally;
     struct figures f;
-    report_figures(&f, r->result);
+    figures_of(&f, r->result);
     what(out, r);
     bytes_print(out,
                 "\"elapsed_s\":%.6f,\n\"requests\":{\"started\":%llu,\"ok\":%llu,"
@@ -202,9 +202,9 @@ report_json(struct bytes *out, const struct report *r)
                 "\"client_busiest_thread\":%.4f,\n\"client_waited_for_cpu\":%.4f,\n"
                 "\"listen_drops\":%llu,\n",
                 (unsigned long long)f.opened, (unsigned long long)r->result->peak_open,
-                ratio((double)counter_get(&t->busy_ns) / 1e9, f.elapsed_s), r->result->cpu_s,
-                f.cpu_us_per_request, r->result->busiest_thread, r->result->waited_for_cpu,
-                (unsigned long long)r->result->listen_drops);
+                figures_ratio((double)counter_get(&t->busy_ns) / 1e9, f.elapsed_s),
+                r->result->cpu_s, f.cpu_us_per_request, r->result->busiest_thread,
+                r->result->waited_for_cpu, (unsigned long long)r->result->listen_drops);
     objectives(out, r);
     verdict(out, r->verdict);
     bytes_print(out, ",\n");

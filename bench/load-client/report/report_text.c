@@ -26,7 +26,7 @@ static void
 quantile_cell(struct bytes *out, const struct histogram *h, double q)
 {
     char text[32];
-    struct quantile value = report_quantile(h, q);
+    struct figures_quantile value = figures_quantile(h, q);
     bytes_print(out, " %10s", value.known ? duration(text, sizeof(text), value.us) : "n/a");
 }
 
@@ -131,14 +131,14 @@ requests(struct bytes *out, const struct report *r, const struct figures *f)
     if (r->result->plan.rate_per_s > 0)
         bytes_print(out, "; %llu of %.0f due at %.10g/s sent (%.1f %%)",
                     (unsigned long long)f->started, due(r->result), r->result->plan.rate_per_s,
-                    100 * ratio((double)f->started, due(r->result)));
+                    100 * figures_ratio((double)f->started, due(r->result)));
     bytes_print(out, "\n  received    %.2f MB, %.2f MB of bodies, %.2f MB/s\n",
                 (double)counter_get(&t->received_bytes) / 1e6,
                 (double)counter_get(&t->body_bytes) / 1e6,
-                ratio((double)counter_get(&t->received_bytes) / 1e6, f->elapsed_s));
+                figures_ratio((double)counter_get(&t->received_bytes) / 1e6, f->elapsed_s));
     bytes_print(out, "  connections %llu opened, at most %llu together, %.1f busy on average\n",
                 (unsigned long long)f->opened, (unsigned long long)r->result->peak_open,
-                ratio((double)counter_get(&t->busy_ns) / 1e9, f->elapsed_s));
+                figures_ratio((double)counter_get(&t->busy_ns) / 1e9, f->elapsed_s));
     bool any = false;
     for (int i = 1; i < 6; i++) {
         if (counter_get(&t->status[i]) == 0)
@@ -203,7 +203,7 @@ report_text(struct bytes *out, const struct report *r)
     const struct options *o = r->options;
     const struct verdict *v = r->verdict;
     struct figures f;
-    report_figures(&f, r->result);
+    figures_of(&f, r->result);
     bytes_print(out, "%s\n", r->url);
     bytes_print(out, "  %s loop, %llu connection%s %s, %llu thread%s\n\n",
                 r->result->plan.rate_per_s > 0 ? "open" : "closed",

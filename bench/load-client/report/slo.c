@@ -2,7 +2,7 @@
 /* slo.c - see slo.h */
 #include "report/slo.h"
 #include "load/options.h"
-#include "report/report.h"
+#include "report/figures.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -125,7 +125,7 @@ slo_check(const struct slo_term *t, const struct result *r)
     const struct histogram *h = &r->tally.span[SPAN_RESPONSE];
     struct slo_outcome o = {.known = histogram_count(h) > 0};
     struct figures f;
-    report_figures(&f, r);
+    figures_of(&f, r);
     switch (t->what) {
     case SLO_QUANTILE:
         o.known = histogram_knows(h, t->quantile);
@@ -146,7 +146,7 @@ slo_check(const struct slo_term *t, const struct result *r)
         break;
     case SLO_FAILED_SHARE:
         o.known = f.done > 0;
-        o.value = ratio((double)f.failed, (double)f.done);
+        o.value = figures_ratio((double)f.failed, (double)f.done);
         break;
     case SLO_RATE:
         o.known = f.elapsed_s > 0;

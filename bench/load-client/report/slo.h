@@ -12,7 +12,7 @@
 #ifndef SLO_H
 #define SLO_H
 
-#include "load/run.h"
+#include "load/result.h"
 
 struct slo_term {
     char text[32]; /* as written */

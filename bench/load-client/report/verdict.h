@@ -6,7 +6,7 @@
 #ifndef VERDICT_H
 #define VERDICT_H
 
-#include "load/run.h"
+#include "load/result.h"
 
 enum grade { VERDICT_VALID = 0, VERDICT_SUSPECT, VERDICT_INVALID };
 

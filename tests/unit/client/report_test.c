@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* links: bench/load-client/report/report.c bench/load-client/report/report_text.c */
+/* links: bench/load-client/report/report.c bench/load-client/report/figures.c bench/load-client/report/report_text.c */
 /* links: bench/load-client/report/report_json.c bench/load-client/report/report_csv.c */
 /* links: bench/load-client/report/report_ab.c bench/load-client/report/report_siege.c */
 /* links: bench/load-client/report/report_hgrm.c bench/load-client/report/slo.c bench/load-client/report/verdict.c */
