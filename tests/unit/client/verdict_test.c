@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/* links: bench/load-client/report/verdict.c bench/load-client/load/tally.c bench/load-client/load/histogram.c */
+/* Each objection appears when it must. */
+#include "made_up.h"
+
+#include <string.h>
+
+#include "report/verdict.h"
+
+static struct verdict verdict;
+
+static bool
+says(const char *needle)
+{
+    for (size_t i = 0; i < verdict.count; i++)
+        if (strstr(verdict.reason[i].text, needle) != NULL)
+            return true;
+    return false;
+}
+
+static enum grade
+judge(bool fcgi)
+{
+    const struct circumstances c = {&options, fcgi, true, 28000};
+    verdict_judge(&verdict, result, &c);
+    return verdict.grade;
+}
+
+static void
+the_accounting_is_checked(void **state)
+{
+    (void)state;
+    succeed(10, 1);
+    assert_true(tally_closes(&result->tally));
+    counter_add(&result->tally.started, 1);
+    assert_false(tally_closes(&result->tally));
+    counter_add(&result->tally.in_flight, 1);
+    assert_true(tally_closes(&result->tally));
+    result->accounting_closes = false;
+    assert_int_equal(judge(false), VERDICT_INVALID);
+}
+
+static void
+a_quiet_closed_loop_is_valid_and_labelled(void **state)
+{
+    (void)state;
+    succeed(5000, 2);
+    assert_int_equal(judge(false), VERDICT_VALID);
+    assert_true(says("queueing is hidden"));
+}
+
+static void
+a_busy_client_is_suspect_then_invalid(void **state)
+{
+    (void)state;
+    succeed(5000, 2);
+    result->busiest_thread = 0.8;
+    assert_int_equal(judge(false), VERDICT_SUSPECT);
+    result->busiest_thread = 0.95;
+    assert_int_equal(judge(false), VERDICT_INVALID);
+    assert_true(says("95 % of a core"));
+}
+
+static void
+waiting_for_a_processor_is_told(void **state)
+{
+    (void)state;
+    succeed(5000, 2);
+    result->waited_for_cpu = 0.15;
+    assert_int_equal(judge(false), VERDICT_VALID);
+    assert_true(says("15 % of the time for a processor"));
+    result->waited_for_cpu = 0.4;
+    assert_int_equal(judge(false), VERDICT_SUSPECT);
+}
+
+static void
+littles_law_shows_idle_connections(void **state)
+{
+    (void)state;
+    succeed(5000, 2);
+    counter_set(&result->tally.busy_ns, 8 * 2 * NS_PER_S); /* 8 of 10 busy */
+    assert_int_equal(judge(false), VERDICT_SUSPECT);
+    assert_true(says("Little's law"));
+}
+
+static void
+an_open_loop_that_falls_behind_is_invalid(void **state)
+{
+    (void)state;
+    succeed(5000, 2);
+    result->plan.rate_per_s = 5000; /* 2500/s were sent */
+    assert_int_equal(judge(false), VERDICT_INVALID);
+    assert_true(says("beyond the server"));
+    assert_false(says("queueing is hidden"));
+    result->plan.rate_per_s = 2500;
+    assert_int_equal(judge(false), VERDICT_VALID);
+}
+
+static void
+lateness_is_compared_with_the_tail(void **state)
+{
+    (void)state;
+    succeed(5000, 2);
+    result->plan.rate_per_s = 2500;
+    for (int i = 0; i < 5000; i++)
+        histogram_record(&result->tally.span[SPAN_LAG], 500 * NS_PER_US);
+    assert_int_equal(judge(false), VERDICT_SUSPECT);
+    assert_true(says("lateness"));
+}
+
+static void
+exhaustion_is_named_with_its_remedy(void **state)
+{
+    (void)state;
+    succeed(5000, 2);
+    tally_event(&result->tally, EVENT_NO_PORTS);
+    tally_event(&result->tally, EVENT_NO_DESCRIPTORS);
+    assert_int_equal(judge(false), VERDICT_INVALID);
+    assert_true(says("ip_local_port_range"));
+    assert_true(says("ulimit -n"));
+}
+
+static void
+starved_fastcgi_connections_are_named(void **state)
+{
+    (void)state;
+    succeed(5000, 2);
+    counter_add(&result->tally.event[EVENT_NEVER_SERVED], 4);
+    assert_int_equal(judge(true), VERDICT_INVALID);
+    assert_true(says("outnumber the server's children"));
+}
+
+static void
+nothing_succeeded_is_invalid(void **state)
+{
+    (void)state;
+    fail_some(FAIL_TIMEOUT, 10);
+    result->elapsed_s = 1;
+    assert_int_equal(judge(false), VERDICT_INVALID);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(the_accounting_is_checked),
+        TEST(a_quiet_closed_loop_is_valid_and_labelled),
+        TEST(a_busy_client_is_suspect_then_invalid),
+        TEST(waiting_for_a_processor_is_told),
+        TEST(littles_law_shows_idle_connections),
+        TEST(an_open_loop_that_falls_behind_is_invalid),
+        TEST(lateness_is_compared_with_the_tail),
+        TEST(exhaustion_is_named_with_its_remedy),
+        TEST(starved_fastcgi_connections_are_named),
+        TEST(nothing_succeeded_is_invalid),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
