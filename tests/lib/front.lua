@@ -125,7 +125,6 @@ local function run(self)
     local row = kinds[self.kind]
     local command = row.command(self.dir)
     command.stderr, command.stdout = self.dir .. "/start.log", self.dir .. "/start.log"
-    command.env = { PATH = os.getenv("PATH") .. ":/usr/sbin:/sbin" }
     command.nofile = self.options.nofile
     self.pid = process.spawn(command)
     local connect = require("fcgi").connect

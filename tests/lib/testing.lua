@@ -12,10 +12,13 @@
 --
 -- Results (TAP on stdout):
 --   t.ok(condition, name, why)   t.is(got, wanted, name)   t.like(text, lua_pattern, name)
---   t.skip(name, reason)         t.note(text)              t.done()
+--   t.skip(name, reason)         -- the reason stands at the end of the run
+--   t.note(text)                 t.done()
 --   t.case(name, function)       -- an error inside is one failed test, the file goes on
 --   t.each_engine(function(engine))   -- a case for each of server.engines
---   t.has(program) -> bool; t.need(program...) skips the whole file without them
+--   t.path(program) -> its path or nil; "php-fpm*.*": the newest that there is
+--   t.has(program) -> bool; t.missing(program) -> nil, or the reason for t.skip, with the package
+--   t.need(program...) skips the whole file without them
 -- Places:
 --   t.root   the checkout        t.build  the build folder (environment BUILD)
 --   t.dir    a private temporary folder, removed at the end, short enough for a socket
@@ -32,6 +35,9 @@
 local root = debug.getinfo(1, "S").source:sub(2):match("^(.*)/[^/]*$") or "."
 local stdlib = require("posix.stdlib")
 root = stdlib.realpath(root .. "/../..")
+-- The servers under test are not on the path of an ordinary Debian user.
+stdlib.setenv("PATH", os.getenv("PATH") .. ":/usr/local/sbin:/usr/sbin:/sbin")
+package.path = package.path .. ";" .. root .. "/?.lua"
 
 local process = require("process")
 local unistd = require("posix.unistd")
@@ -105,6 +111,29 @@ function testing.skip(name, reason)
     line(true, name, " # SKIP " .. reason)
 end
 
+-- The Debian package of a program, where its name is another.
+local PACKAGES = {
+    ["nginx"] = "nginx-core", ["apache2"] = "apache2-bin", ["php-fpm*.*"] = "php-fpm",
+    ["cgi-fcgi"] = "libfcgi-bin", ["ab"] = "apache2-utils", ["h2load"] = "nghttp2-client",
+    ["ss"] = "iproute2", ["ip"] = "iproute2", ["cc"] = "gcc", ["pkg-config"] = "pkgconf", ["readelf"] = "binutils",
+    ["setpriv"] = "util-linux", ["prlimit"] = "util-linux", ["dpkg-query"] = "dpkg", ["systemd-analyze"] = "systemd",
+    ["luacheck"] = "lua-check",
+}
+
+function testing.path(program)
+    return require("bench.suite.system.which").program(program)
+end
+
+function testing.has(program)
+    return testing.path(program) ~= nil
+end
+
+function testing.missing(program)
+    if not testing.has(program) then
+        return ("%s is not installed (package %s)"):format((program:gsub("%*.*", "")), PACKAGES[program] or program)
+    end
+end
+
 -- Names made inside carry <name>; an error inside becomes one failed test.
 function testing.case(name, body)
     local outer = current
@@ -136,15 +165,6 @@ function testing.each_engine(body)
             body(engine)
         end)
     end
-end
-
-function testing.has(program)
-    for folder in (os.getenv("PATH") .. ":/usr/sbin:/sbin"):gmatch("[^:]+") do
-        if unistd.access(folder .. "/" .. program, "x") then
-            return true
-        end
-    end
-    return false
 end
 
 function testing.free_port()
@@ -218,9 +238,10 @@ end
 
 function testing.need(...)
     for _, program in ipairs { ... } do
-        if not testing.has(program) then
+        local reason = testing.missing(program)
+        if reason then
             close_down()
-            io.stdout:write("1..0 # SKIP ", program, " is not installed\n")
+            io.stdout:write("1..0 # SKIP ", reason, "\n")
             os.exit(0)
         end
     end

@@ -76,8 +76,8 @@ t.case("warm-up, ramp, pauses", function()
 end)
 
 t.case("wrk", function()
-    if not t.has("wrk") then
-        t.skip("the rate beside wrk's", "not installed")
+    if t.missing("wrk") then
+        t.skip("the rate beside wrk's", t.missing("wrk"))
         return
     end
     local server = t.scripted.start {

@@ -110,8 +110,8 @@ end
 
 for _, peer in ipairs(peers) do
     local name, program, start = unpack(peer)
-    if not t.has(program) then
-        t.skip(name, program .. " is not installed")
+    if t.missing(program) then
+        t.skip(name, t.missing(program))
     else
         t.case(name, function()
             local url, stop = start()

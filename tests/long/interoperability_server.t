@@ -44,8 +44,8 @@ local function methods(front, path)
 end
 
 local function by_cgi_fcgi(server)
-    if not t.has("cgi-fcgi") then
-        t.skip("cgi-fcgi", "it is not installed")
+    if t.missing("cgi-fcgi") then
+        t.skip("cgi-fcgi", t.missing("cgi-fcgi"))
         return
     end
     local result = process.run {
@@ -76,8 +76,8 @@ t.each_engine(function(engine)
             local name, kind, options = unpack(row)
             if SHORT and transport == "tcp" and not options.keepalive then
                 t.skip(transport .. ": " .. name, "the short form has one web server over TCP")
-            elseif not t.has(kind == "apache" and "apache2" or kind) then
-                t.skip(name, "it is not installed")
+            elseif t.missing(kind == "apache" and "apache2" or kind) then
+                t.skip(name, t.missing(kind == "apache" and "apache2" or kind))
             else
                 t.case(transport .. ": " .. name, function()
                     options.fcgi = server.address

@@ -5,6 +5,7 @@
 local stat = require("posix.sys.stat")
 local unistd = require("posix.unistd")
 local files = require("bench.suite.system.files")
+local which = require("bench.suite.system.which")
 
 local programs = {}
 
@@ -13,8 +14,8 @@ local CATALOGUE = {
     nginx = { package = "nginx-core" },
     ["nginx-lua"] = { package = "libnginx-mod-http-lua", file = "/usr/lib/nginx/modules/ngx_http_lua_module.so" },
     apache = { package = "apache2-bin", commands = { "apache2" } },
-    ["mod-php"] = { package = "libapache2-mod-php", file = "/usr/lib/apache2/modules/libphp8.2.so" },
-    ["php-fpm"] = { package = "php-fpm", commands = { "php-fpm8.2", "php-fpm" } },
+    ["mod-php"] = { package = "libapache2-mod-php", file = "/usr/lib/apache2/modules/libphp*.so" },
+    ["php-fpm"] = { package = "php-fpm", commands = { "php-fpm", "php-fpm*.*" } },
     ["php-cgi"] = { package = "php-cgi" },
     node = { package = "nodejs" },
     ["node-fastcgi"] = { package = "node-fastcgi", file = "/usr/share/nodejs/node-fastcgi/index.js" },
@@ -27,22 +28,12 @@ local CATALOGUE = {
     caddy = { package = "caddy" },
     fcgiwrap = { package = "fcgiwrap" },
     ["spawn-fcgi"] = { package = "spawn-fcgi" },
-    luajit = { package = "luajit2" },
+    luajit = { package = "luajit2 or luajit" },
     ip = { package = "iproute2" },
     ["fcgi-server"] = { build = true },
     ["floor-responder"] = { build = true },
     ["libfcgi-loop"] = { build = true },
 }
-
--- Servers are not on the path of an ordinary Debian user.
-local function search(command)
-    for folder in ((os.getenv("PATH") or "") .. ":/usr/local/sbin:/usr/sbin:/sbin"):gmatch("[^:]+") do
-        local path = folder .. "/" .. command
-        if files.kind(path) and files.kind(path) ~= "folder" and unistd.access(path, "x") then
-            return path
-        end
-    end
-end
 
 --- Path of the program <name>: nil and "not installed (package X)" when there is none. Names that
 -- are not in the catalogue are looked for as commands.
@@ -53,9 +44,9 @@ function programs.find(name, root)
         local path = (build:sub(1, 1) == "/" and build or root .. "/" .. build) .. "/" .. name
         return unistd.access(path, "x") and path or nil, "not built (run make)"
     end
-    local found = entry.file and files.kind(entry.file) and entry.file
+    local found = entry.file and which.file(entry.file)
     for _, command in ipairs(entry.file and {} or entry.commands or { name }) do
-        found = found or search(command)
+        found = found or which.program(command)
     end
     return found or nil, "not installed (package " .. (entry.package or name) .. ")"
 end

@@ -3,14 +3,15 @@
 local utsname = require("posix.sys.utsname")
 local files = require("bench.suite.system.files")
 local process = require("bench.suite.system.process")
+local which = require("bench.suite.system.which")
 
 local machine = {}
 
 -- Program, and how it is asked for its version; the first line that matches is kept.
 local PROGRAMS = {
-    { "nginx", { "/usr/sbin/nginx", "-v" } },
-    { "apache", { "/usr/sbin/apache2", "-v" } },
-    { "lighttpd", { "/usr/sbin/lighttpd", "-v" } },
+    { "nginx", { "nginx", "-v" } },
+    { "apache", { "apache2", "-v" } },
+    { "lighttpd", { "lighttpd", "-v" } },
     { "php", { "php", "-v" } },
     { "node", { "node", "--version" } },
     { "luajit", { "luajit", "-v" } },
@@ -88,7 +89,9 @@ function machine.describe(root)
         record.settings[key] = first_line(path)
     end
     for _, entry in ipairs(PROGRAMS) do
-        record.versions[entry[1]] = process.first_line(entry[2])
+        local name, asked = entry[1], entry[2]
+        local path = which.program(asked[1])
+        record.versions[name] = path and process.first_line({ path, unpack(asked, 2) })
     end
     return record
 end

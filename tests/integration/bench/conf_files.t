@@ -44,8 +44,9 @@ t.case("nginx", function()
     local nginx = programs.find("nginx", t.root)
     for _, path in ipairs(conf("nginx")) do
         local name = path:match("[^/]+$")
-        if name == "lua.conf" and not programs.find("nginx-lua", t.root) then
-            t.skip(name, "no Lua module")
+        local module, missing = programs.find("nginx-lua", t.root)
+        if name == "lua.conf" and not module then
+            t.skip(name, "the Lua module is " .. missing)
         else
             local run = t.process.run { nginx, "-t", "-p", prefix, "-e", "error.log", "-c", path }
             t.is(run.status, 0, name .. ": accepted")
@@ -76,14 +77,15 @@ end)
 t.case("Apache", function()
     local apache, reason = programs.find("apache", t.root)
     if not apache then
-        return t.skip("Apache", reason)
+        return t.skip("Apache", "Apache is " .. reason)
     end
     for _, path in ipairs(conf("apache")) do
         local name = path:match("[^/]+$")
         local run = t.process.run { apache, "-t", "-d", t.root .. "/conf/apache", "-f", name,
             "-C", 'Define PREFIX "' .. prefix .. '"', "-C", "Define USER nobody", "-C", "Define GROUP nogroup" }
-        if name == "php.conf" and not programs.find("mod-php", t.root) then
-            t.skip(name, "no mod_php")
+        local module, missing = programs.find("mod-php", t.root)
+        if name == "php.conf" and not module then
+            t.skip(name, "mod_php is " .. missing)
         else
             t.is(run.err, "Syntax OK\n", name .. ": accepted without a warning")
         end
@@ -93,7 +95,7 @@ end)
 t.case("lighttpd", function()
     local lighttpd, reason = programs.find("lighttpd", t.root)
     if not lighttpd then
-        return t.skip("lighttpd", reason)
+        return t.skip("lighttpd", "lighttpd is " .. reason)
     end
     local run = t.process.run { lighttpd, "-t", "-f", t.root .. "/conf/lighttpd/fastcgi.conf" }
     t.is(run.status, 0, "accepted")
@@ -125,7 +127,7 @@ end
 t.case("PHP-FPM", function()
     local fpm, reason = programs.find("php-fpm", t.root)
     if not fpm then
-        return t.skip("PHP-FPM", reason)
+        return t.skip("PHP-FPM", "php-fpm is " .. reason)
     end
     local run = t.process.run { fpm, "-t", "-R", "-p", prefix, "-c", t.root .. "/conf/php-fpm/php.ini",
         "-y", t.root .. "/conf/php-fpm/php-fpm.conf", env = { PHP_INI_SCAN_DIR = "" } }

@@ -60,8 +60,8 @@ local AB_NUMBERS = {
 }
 
 t.case("ab", function()
-    if not t.has("ab") then
-        t.skip("ab", "not installed")
+    if t.missing("ab") then
+        t.skip("ab", t.missing("ab"))
         return
     end
     for _, keep in ipairs { false, true } do
@@ -87,8 +87,8 @@ t.case("ab", function()
 end)
 
 t.case("siege", function()
-    if not t.has("siege") then
-        t.skip("siege", "not installed")
+    if t.missing("siege") then
+        t.skip("siege", t.missing("siege"))
         return
     end
     local rc = t.dir .. "/siegerc"

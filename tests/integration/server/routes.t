@@ -107,8 +107,8 @@ t.each_engine(function(engine)
     }
     for _, kind in ipairs(t.front.kinds) do
         local program = kind == "apache" and "apache2" or kind
-        if not t.has(program) then
-            t.skip(kind, program .. " is not installed")
+        if t.missing(program) then
+            t.skip(kind, t.missing(program))
         else
             t.case(kind, function()
                 local front = t.front[kind] { fcgi = server.address }

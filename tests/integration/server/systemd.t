@@ -71,6 +71,6 @@ if process.run({ "sh", "-c", "command -v systemd-analyze" }).status == 0 then
     local stated = process.read_file(t.root .. "/README.md"):match("systemd%-analyze security` exposure is ([%d.]+)")
     t.is(exposure, stated, "the unit's exposure is what the README states")
 else
-    t.skip("systemd-analyze", "not installed")
+    t.skip("systemd-analyze", t.missing("systemd-analyze"))
 end
 t.done()
