@@ -89,9 +89,9 @@ function machine.describe(root)
         record.settings[key] = first_line(path)
     end
     for _, entry in ipairs(PROGRAMS) do
-        local name, asked = entry[1], entry[2]
+        local asked = entry[2]
         local path = which.program(asked[1])
-        record.versions[name] = path and process.first_line({ path, unpack(asked, 2) })
+        record.versions[entry[1]] = path and process.first_line({ path, unpack(asked, 2) })
     end
     return record
 end

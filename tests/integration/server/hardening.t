@@ -93,20 +93,18 @@ local function descriptors(engine)
     local server = t.server.start { engine = engine, children = 1 }
     local kinds = {}
     local pid = server:workers()[1]
-    for name in require("posix.dirent").files("/proc/" .. pid .. "/fd") do
-        local target = require("posix.unistd").readlink("/proc/" .. pid .. "/fd/" .. name)
-        if target then
-            kinds[#kinds + 1] = name .. " " .. target
-        end
+    local listed = t.process.run { "find", "/proc/" .. pid .. "/fd", "-mindepth", "1", "-printf", "%f %l\\n" }.out
+    for row in listed:gmatch("[^\n]+") do
+        kinds[#kinds + 1] = row
     end
     local foreign = {}
     for _, row in ipairs(kinds) do
         if row:find(" /") and not row:find(" /dev/null") and not row:find("memfd") and not row:find("%.log$")
-            and not row:find("^[12] ") then
+            and not row:find("^[12] ") and not row:find("/schedstat$") then -- its own, of the slow log
             foreign[#foreign + 1] = row
         end
     end
-    t.ok(#kinds < 24 and #foreign == 0, "a child holds no file open", table.concat(kinds, "\n"))
+    t.ok(#kinds > 5 and #kinds < 24 and #foreign == 0, "a child holds no file open", table.concat(kinds, "\n"))
     server:stop()
 end
 
