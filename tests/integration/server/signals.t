@@ -25,7 +25,8 @@ t.each_engine(function(engine)
         t.server.program = program
         process.kill(server:workers()[1], "KILL")
         t.ok(process.poll(5, function()
-            return #server:workers() == 2 and table.concat(server:workers(), " ") ~= server.marked_pids
+            local pids = server:workers()
+            return #pids == 2 and table.concat(pids, " ") ~= server.marked_pids
         end), option .. ": a child is replaced")
         local fine, seen = in_order(server, "TERM")
         t.ok(fine, option .. ": TERM ends the children, then the master (stop.t has how quickly)", seen)
