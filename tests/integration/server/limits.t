@@ -74,7 +74,8 @@ end
     local first = server:workers()[1]
     t.is(server:get("/eat").body, "eaten", "a handler that keeps memory")
     t.ok(process.poll(5, function()
-        return #server:workers() == 1 and server:workers()[1] ~= first
+        local pids = server:workers()
+        return #pids == 1 and pids[1] ~= first
     end), "its child is replaced", server:log_text())
     t.like(server:log_text(), "memory_limit", "and the log says why")
     t.is(server:get("/echo").status, 200, "the new one answers")
