@@ -152,7 +152,7 @@ local function copies(engine)
         t.is(answer.body, "alive\n", "one answer", answer.stdout)
     end
     t.is(#process.descendants(server.pid), 1, "the child has no copy")
-    t.like(server:log_text(), "has to call _exit", "the log says what was wrong")
+    t.like(server:log_text(), "must call _exit", "the log says what was wrong")
     server:expect_log("_exit")
     server:unchanged("the same child serves on")
     server:stop()
