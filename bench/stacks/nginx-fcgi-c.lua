@@ -10,6 +10,8 @@ return {
         slow = "/sleep",
         table = "/table",
     },
+    pool = "fcgi-server",
+    live = true,
     takes = { "children", "backlog", "keepalive", "tcp", "front_backlog", "workers", "access_log", "gzip", "engine" },
     variants = {
         documented = {

@@ -10,6 +10,7 @@ return {
         slow = "/php/slow.php",
         table = "/php/table.php",
     },
+    pool = "php-cgi",
     takes = {
         "children", "backlog", "keepalive", "tcp",
         "front_backlog", "workers", "access_log", "gzip", "opcache", "max_requests",

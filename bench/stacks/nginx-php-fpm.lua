@@ -12,6 +12,7 @@ return {
         table = "/php/table.php",
         globals = "/php/globals.php",
     },
+    pool = "php-fpm",
     takes = { "children", "backlog", "keepalive", "tcp", "front_backlog", "workers", "access_log", "gzip", "opcache" },
     variants = {
         documented = {

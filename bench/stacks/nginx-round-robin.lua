@@ -45,6 +45,7 @@ return {
             local script = s.root .. "/bench/suite/bring_up/network-host"
             local function on_host(program, ...)
                 program.name = host.name .. "-" .. program.name
+                program.front = nil -- behind the one that takes the hosts in turn
                 program.argv = { script, ... }
                 return program
             end

@@ -11,6 +11,9 @@ return {
         slow = "/sleep",
         table = "/table",
     },
+    pool = "spawn-fcgi",
+    -- nginx notices a closed idle connection when it writes, and sends the request again: nothing is lost.
+    log_noise = { "writev%(%) failed %(32: Broken pipe%) while sending request to upstream" },
     takes = { "children", "backlog", "keepalive", "tcp", "front_backlog", "workers", "access_log", "gzip", "engine" },
     variants = {
         documented = {

@@ -2,6 +2,8 @@
 --
 -- stacks.lua - one stack of bench/stacks under test:
 --
+--   stacks.names(own)   shipped stacks of this project's own programs and nginx alone, or the others
+--   stacks.some()       enough of them that each program of theirs is in one
 --   stacks.check(name, options, title)   comes up, answers each of its pages with the exact bytes,
 --                                        logs no error, leaves nothing; skipped when not installed
 
@@ -10,6 +12,7 @@ package.path = t.root .. "/?.lua;" .. package.path
 local stat = require("posix.sys.stat")
 local stdlib = require("posix.stdlib")
 local http = require("bench.suite.system.http")
+local programs = require("bench.suite.bring_up.programs")
 local stack = require("bench.suite.bring_up.stack")
 local stack_options = require("bench.suite.bring_up.stack_options")
 
@@ -70,18 +73,22 @@ local function check_pages(s)
     end
 end
 
--- Without a master, a child that wants to serve another connection closes an idle kept one. nginx
--- notices when it writes, and sends the request again on a fresh one: logged, not lost.
-local EXPECTED = { ["nginx-spawn-fcgi"] = "writev%(%) failed %(32: Broken pipe%) while sending request to upstream" }
+local function is_noise(line, patterns)
+    for _, pattern in ipairs(patterns or {}) do
+        if line:find(pattern) then
+            return true
+        end
+    end
+    return false
+end
 
 local function quiet(s)
-    local bad = {}
+    local bad, noise = {}, stack.describe(s.name).log_noise
     for line in (t.read_file(s.logs.error_log or "") or ""):gmatch("[^\n]+") do
         -- nginx and Apache; lighttpd has no levels.
         if line:find("%[[%w_]*:?emerg%]") or line:find("%[[%w_]*:?alert%]") or line:find("%[[%w_]*:?crit%]")
             or line:find("%[[%w_]*:?error%]") or line:find("%[[%w_]*:?warn%]") then
-            local expected = EXPECTED[s.name]
-            bad[#bad + 1] = not (expected and line:find(expected)) and line or nil
+            bad[#bad + 1] = not is_noise(line, noise) and line or nil
         end
     end
     t.is(table.concat(bad, "\n"), "", "nothing bad in the error log")
@@ -128,6 +135,40 @@ stdlib.setenv("TMPDIR", t.dir)
 stat.chmod(t.dir, 457)
 
 local stacks = { module = stack }
+
+-- nginx with its modules, and what the pages of this project are written in.
+local PLAIN = { nginx = true, ["nginx-lua"] = true, luajit = true }
+
+local function is_own(description)
+    local plain = true
+    for _, need in ipairs(description.needs) do
+        if programs.built(need) then
+            return true
+        end
+        plain = plain and PLAIN[need]
+    end
+    return plain
+end
+
+function stacks.names(own)
+    local names = {}
+    for _, name in ipairs(stack.names()) do
+        names[#names + 1] = (is_own(stack.describe(name)) or false) == own and name or nil
+    end
+    return names
+end
+
+function stacks.some()
+    local names, seen = {}, {}
+    for _, name in ipairs(stack.names()) do
+        local description, new = stack.describe(name), false
+        for _, need in ipairs(description.needs) do
+            new, seen[need] = new or not seen[need], true
+        end
+        names[#names + 1] = new and not description.unavailable and name or nil
+    end
+    return names
+end
 
 function stacks.check(name, options, title)
     local missing = stack.missing(name)

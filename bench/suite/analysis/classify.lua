@@ -141,24 +141,33 @@ local LOG_TEXTS = {
     { "exited on signal", nil, "child_died" },
 }
 
---- The cause behind one log line, nil when it is not known.
-function classify.line(line)
-    for _, row in ipairs(LOG_TEXTS) do
-        if line:find(row[1], 1, true) and (not row[2] or line:find(row[2], 1, true)) then
-            return row[3]
+--- The cause behind one log line, nil when it is not known. <own>: rows {text, second text or false,
+-- cause} that a stack brings for its programs; they are asked first.
+function classify.line(line, own)
+    for _, rows in ipairs({ own or {}, LOG_TEXTS }) do
+        for _, row in ipairs(rows) do
+            if line:find(row[1], 1, true) and (not row[2] or line:find(row[2], 1, true)) then
+                return row[3]
+            end
         end
     end
     return nil
+end
+
+--- Is <name> a cause, as a stack's log texts may name it?
+function classify.known(name)
+    return CAUSES[name] ~= nil
 end
 
 local SERIOUS = { error = true, crit = true, alert = true, emerg = true }
 
 --- Counts the lines of <text> by cause: {cause = {count, first}}; first is the first such line,
 -- cut to 240 bytes. Lines of unknown kind at level error or above are counted under "unknown".
-function classify.log(text)
+-- <own>: see classify.line.
+function classify.log(text, own)
     local found = {}
     for line in text:gmatch("[^\r\n]+") do
-        local cause = classify.line(line)
+        local cause = classify.line(line, own)
         if not cause and SERIOUS[line:match("%[(%l+)%]") or ""] then
             cause = "unknown"
         end
@@ -191,7 +200,7 @@ local rules = {}
 
 function rules.logs(evidence, add)
     for _, text in pairs(evidence.logs or {}) do
-        for cause, entry in pairs(classify.log(text)) do
+        for cause, entry in pairs(classify.log(text, evidence.log_texts)) do
             if CAUSES[cause] then
                 add(cause, ("%d log lines, the first: %s"):format(entry.count, entry.first), entry.count)
             end
@@ -310,6 +319,7 @@ end
 -- remedy, count}. One entry per cause; evidence of several sources is joined by "; ".
 -- <evidence>, every part optional:
 --   logs    = {name = text of what was logged during the run (nginx error log, pool log)}
+--   log_texts = a stack's own log texts (see classify.line)
 --   tcp_ext = {counter = difference over the run} from /proc/net/netstat
 --   queues  = list of {name, max, backlog (effective), asked}
 --   client  = the load client's result, as its JSON names it

@@ -20,7 +20,7 @@ Stack.__index = Stack
 
 --- Path of the program <name>; an error when it is not installed.
 function Stack:find(name)
-    local path, reason = programs.find(name, self.root)
+    local path, reason = programs.find(name, self.root, self.own_programs)
     return path or error(name .. ": " .. reason, 0)
 end
 
@@ -159,6 +159,7 @@ function assembly.new(description, opts, root)
         options = options, reasons = reasons, notes = {}, held = {}, variant = opts.variant or "tuned",
         children = options.children == "cpus" and processors() or options.children or 4, somaxconn = somaxconn(),
         logs = {}, commands = {}, configs = {}, pages = {}, groups = {},
+        own_programs = description.programs, log_texts = description.log_texts,
     }, Stack)
     s.children_asked = opts.children
     s.port = opts.port or s:free_port()
@@ -168,7 +169,7 @@ function assembly.new(description, opts, root)
         table.insert(s.notes, ("backlog %d is cut to net.core.somaxconn = %d"):format(s.backlog, s.somaxconn))
     end
     s.socket = folder .. "/app.sock"
-    s.tcp_port = options.tcp and s:free_port() or nil
+    s.tcp_port = options.tcp and stack_options.takes(description, "tcp") and s:free_port() or nil
     assert(#s.socket <= SOCKET_PATH_MAX, "unix socket path over 107 bytes: " .. s.socket)
     s.keepalive = cap_keepalive(s, description.blocking or options.engine == "libfcgi")
     for page, path in pairs(description.pages) do

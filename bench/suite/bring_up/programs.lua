@@ -9,26 +9,28 @@ local which = require("bench.suite.system.which")
 
 local programs = {}
 
--- name -> the Debian package that has it, and other names it goes by.
+-- The programs of the shipped stacks. name -> package (of Debian), commands (names that it goes by;
+-- default its own), file (it is a file and not a command), build (made here), version (the word that
+-- makes it print its version). A stack may bring entries of its own (see stack.lua).
 local CATALOGUE = {
-    nginx = { package = "nginx-core" },
+    nginx = { package = "nginx-core", version = "-v" },
     ["nginx-lua"] = { package = "libnginx-mod-http-lua", file = "/usr/lib/nginx/modules/ngx_http_lua_module.so" },
-    apache = { package = "apache2-bin", commands = { "apache2" } },
+    apache = { package = "apache2-bin", commands = { "apache2" }, version = "-v" },
     ["mod-php"] = { package = "libapache2-mod-php", file = "/usr/lib/apache2/modules/libphp*.so" },
-    ["php-fpm"] = { package = "php-fpm", commands = { "php-fpm", "php-fpm*.*" } },
-    ["php-cgi"] = { package = "php-cgi" },
-    node = { package = "nodejs" },
+    ["php-fpm"] = { package = "php-fpm", commands = { "php-fpm", "php-fpm*.*" }, version = "-v" },
+    ["php-cgi"] = { package = "php-cgi", version = "-v" },
+    node = { package = "nodejs", version = "--version" },
     ["node-fastcgi"] = { package = "node-fastcgi", file = "/usr/share/nodejs/node-fastcgi/index.js" },
-    uwsgi = { package = "uwsgi-core", commands = { "uwsgi-core", "uwsgi" } },
+    uwsgi = { package = "uwsgi-core", commands = { "uwsgi-core", "uwsgi" }, version = "--version" },
     ["uwsgi-python3"] = { package = "uwsgi-plugin-python3", file = "/usr/lib/uwsgi/plugins/python3_plugin.so" },
     webpy = { package = "python3-webpy", file = "/usr/lib/python3/dist-packages/web/__init__.py" },
-    lighttpd = { package = "lighttpd" },
-    haproxy = { package = "haproxy" },
-    h2o = { package = "h2o" },
-    caddy = { package = "caddy" },
+    lighttpd = { package = "lighttpd", version = "-v" },
+    haproxy = { package = "haproxy", version = "-v" },
+    h2o = { package = "h2o", version = "-v" },
+    caddy = { package = "caddy", version = "version" },
     fcgiwrap = { package = "fcgiwrap" },
     ["spawn-fcgi"] = { package = "spawn-fcgi" },
-    luajit = { package = "luajit2 or luajit" },
+    luajit = { package = "luajit2 or luajit", version = "-v" },
     ip = { package = "iproute2" },
     ["fcgi-server"] = { build = true },
     ["floor-responder"] = { build = true },
@@ -36,9 +38,9 @@ local CATALOGUE = {
 }
 
 --- Path of the program <name>: nil and "not installed (package X)" when there is none. Names that
--- are not in the catalogue are looked for as commands.
-function programs.find(name, root)
-    local entry = CATALOGUE[name] or {}
+-- are neither in <own> (entries that a stack brings) nor in the catalogue are looked for as commands.
+function programs.find(name, root, own)
+    local entry = (own or {})[name] or CATALOGUE[name] or {}
     if entry.build then
         local build = os.getenv("BUILD") or "build"
         local path = (build:sub(1, 1) == "/" and build or root .. "/" .. build) .. "/" .. name
@@ -49,6 +51,18 @@ function programs.find(name, root)
         found = found or which.program(command)
     end
     return found or nil, "not installed (package " .. (entry.package or name) .. ")"
+end
+
+--- Is <name> a program that this project builds?
+function programs.built(name)
+    return (CATALOGUE[name] or {}).build or false
+end
+
+--- How the version of <name> is asked for: an argv; nil when it has none or is not installed.
+function programs.version_command(name, root, own)
+    local entry = (own or {})[name] or CATALOGUE[name] or {}
+    local path = entry.version and programs.find(name, root, own)
+    return path and { path, entry.version }
 end
 
 local HEAD = "# Written for one run. The file of this name under conf/ has the reasons.\n"
@@ -112,6 +126,7 @@ function programs.nginx(s, config, options)
     s:config(conf .. "/" .. config)
     return s:program({
         name = "nginx",
+        front = true,
         argv = { s:find("nginx"), "-p", s.folder, "-e", "error.log", "-c", "conf/" .. config, "-g", "daemon off;" },
         env = options.env,
         listens = s.port,
@@ -268,7 +283,7 @@ function programs.apache(s, config, options)
     s.logs.error_log = s.folder .. "/error.log"
     s.logs.access_log = opts.access_log and s.folder .. "/access.log" or nil
     s:config(s.root .. "/conf/apache/" .. config)
-    return s:program({ name = "apache", argv = argv, env = options and options.env, log = s.logs.error_log })
+    return s:program({ name = "apache", front = true, argv = argv, env = options and options.env, log = s.logs.error_log })
 end
 
 --- lighttpd with conf/lighttpd/<config>. values: variables of local.conf besides the common ones.
@@ -290,6 +305,7 @@ function programs.lighttpd(s, config, values)
     s.logs.error_log = s.folder .. "/error.log"
     return s:program({
         name = "lighttpd",
+        front = true,
         argv = { s:find("lighttpd"), "-D", "-f", conf .. "/" .. config },
         log = s.folder .. "/lighttpd.log",
     })
@@ -319,6 +335,7 @@ function programs.haproxy(s)
     s.logs.error_log = s.folder .. "/haproxy.log"
     return s:program({
         name = "haproxy",
+        front = true,
         argv = { s:find("haproxy"), "-db", "-f", config },
         env = {
             PREFIX = s.folder, PORT = s.port, KEPT = s.keepalive,
@@ -355,6 +372,7 @@ function programs.h2o(s)
     s:config(config)
     return s:program({
         name = "h2o",
+        front = true,
         argv = { s:find("h2o"), "-m", "worker", "-c", config },
         listens = s.port,
         log = s.folder .. "/h2o.log",
@@ -368,6 +386,7 @@ function programs.caddy(s)
     s.logs.error_log = s.folder .. "/caddy.log"
     return s:program({
         name = "caddy",
+        front = true,
         argv = { s:find("caddy"), "run", "--adapter", "caddyfile", "--config", config },
         env = {
             PREFIX = s.folder, PORT = s.port, HOME = s.folder, XDG_CONFIG_HOME = s.folder, XDG_DATA_HOME = s.folder,

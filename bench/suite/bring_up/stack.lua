@@ -1,18 +1,27 @@
 -- Stacks: whole chains of real programs, brought up on loopback from the descriptions in
 -- bench/stacks/NAME.lua, and taken down without a trace.
 --
--- A description is a table:
---   title      one line
+-- A description is a table. With the file under conf/ that it may need it is all that a stack consists
+-- of: nothing else lists stacks.
+--   title      one line: the web server, then the protocol and what is behind it
 --   needs      names of programs (see programs.lua)
+--   programs   entries for programs.lua's table of programs that no other stack has: name ->
+--              {package, commands, file, version}
 --   pages      page name -> path with query, the pages that this stack has
 --   unreaped   true: it starts processes whose CPU time no parent counts; what the machine used
 --              beside what is seen is taken for theirs
 --   blocking   a child serves one connection at a time: kept connections are capped to what the
 --              children can hold
+--   pool       short name under which bench/bench tune offers it
+--   live       true: its pool's master adds a child on TTIN and retires one on TTOU
+--   log_texts  list of {text, second text or false, cause}: log lines that stand for a cause of
+--              classify.lua, besides those that it knows
+--   log_noise  list of Lua patterns: lines of the error log that are no fault
 --   takes      names of the options that it has a use for, besides port and variant (those that
 --              its variants set when this is left out); others are refused
 --   variants   documented and tuned: {options, reasons (list of lines)}
---   build      function(s, programs): a list of programs to start, in this order
+--   build      function(s, programs): a list of programs to start, in this order. A program with
+--              front = true is the web server in front (those of programs.lua are marked)
 --
 -- Options (stack.up): children (a number, or "cpus"); backlog (the application's listen queue, or
 -- the only server's); front_backlog (the front server's); keepalive (connections to the application
@@ -24,6 +33,7 @@
 
 local unistd = require("posix.unistd")
 local assembly = require("bench.suite.bring_up.assembly")
+local classify = require("bench.suite.analysis.classify")
 local files = require("bench.suite.system.files")
 local http = require("bench.suite.system.http")
 local keeper = require("bench.suite.bring_up.keeper")
@@ -44,23 +54,11 @@ local here = debug.getinfo(1, "S").source:match("^@(.*)/bench/suite/bring_up/[^/
 local root = files.absolute(here):gsub("/%.$", "")
 local running = {} -- stacks that this process brought up
 
--- Order of documents and reports.
-local NAMES = {
-    "nginx-static", "apache-static", "nginx-fcgi-c", "nginx-fcgi-lua", "nginx-spawn-fcgi",
-    "nginx-libfcgi-loop", "nginx-php-fpm", "nginx-php-cgi", "apache-mod-php", "node-cluster",
-    "nginx-node-fastcgi", "nginx-lua", "nginx-uwsgi", "lighttpd-uwsgi", "lighttpd-fcgi",
-    "apache-fcgi-c", "haproxy-fcgi-c", "h2o-fcgi-c", "caddy-fcgi-c",
-    "nginx-fcgiwrap", "nginx-php-proxy", "nginx-fcgi-proxy", "nginx-lua-proxy", "nginx-round-robin",
-    "nginx-floor", "nginx-return",
-}
-
---- Names of all shipped stacks.
+--- Names of all shipped stacks, sorted: the files of bench/stacks/.
 function stack.names()
     local names = {}
-    for _, name in ipairs(NAMES) do
-        if files.kind(root .. "/bench/stacks/" .. name .. ".lua") then
-            names[#names + 1] = name
-        end
+    for _, file in ipairs(files.list(root .. "/bench/stacks")) do
+        names[#names + 1] = file:match("^(.+)%.lua$")
     end
     return names
 end
@@ -80,6 +78,11 @@ function stack.describe(name)
     if not ok or type(description) ~= "table" or type(description.build) ~= "function" then
         return nil, path .. ": " .. (ok and "returns no description" or tostring(description))
     end
+    for _, row in ipairs(description.log_texts or {}) do
+        if not classify.known(row[3]) then
+            return nil, ("%s: log_texts: %s is not a cause that bench/suite/analysis/classify.lua knows"):format(path, tostring(row[3]))
+        end
+    end
     description.name = name:match("([^/]+)%.lua$") or name
     return description
 end
@@ -97,12 +100,24 @@ function stack.missing(name)
         return reason
     end
     for _, need in ipairs(description.needs or {}) do
-        local found, why = programs.find(need, root)
+        local found, why = programs.find(need, root, description.programs)
         if not found then
             return why
         end
     end
     return description.unavailable and description.unavailable() or nil
+end
+
+--- How the programs of the shipped stacks that are installed are asked for their versions: name -> argv.
+function stack.version_commands()
+    local commands = {}
+    for _, name in ipairs(stack.names()) do
+        local description = stack.describe(name) or {}
+        for _, need in ipairs(description.needs or {}) do
+            commands[need] = commands[need] or programs.version_command(need, root, description.programs)
+        end
+    end
+    return commands
 end
 
 -- Asked for often while a load runs: no look at all of /proc.
@@ -204,7 +219,7 @@ local function attempt(description, opts)
         return nil, reason
     end
     for _, program in ipairs(list) do
-        table.insert(s.groups, { name = program.name, pids = pids_of(s.keeper, program.name) })
+        table.insert(s.groups, { name = program.name, front = program.front, pids = pids_of(s.keeper, program.name) })
     end
     running[s] = true
     ok, reason = wait_ready(s, list, opts.page, process.now() + (opts.timeout_s or READY_TIMEOUT_S))
@@ -216,7 +231,7 @@ local function attempt(description, opts)
 end
 
 --- Brings <name> up and waits until each of its pages answers 200 (opts.page: that one). Returns the stack: url, pages,
--- fcgi (the application's address for a FastCGI client, or nil), groups ({name, pids()}), logs
+-- fcgi (the application's address for a FastCGI client, or nil), groups ({name, front, pids()}), logs
 -- (error_log, access_log, server_log: paths), children, keepalive, backlog, commands, configs,
 -- reasons (of the variant), notes (where an option could not be had). nil and a reason on failure.
 function stack.up(name, opts)

@@ -59,7 +59,7 @@ function evidence.gather(arm, handle, wait_s)
     local pool = handle.children and { children = handle.children, seconds_per_request = wait_s } or nil
     arm.tcp_ext, arm.queues = tcp_ext, queues
     if client.requests.started then
-        arm.causes = classify.causes({ logs = logs, tcp_ext = tcp_ext, queues = queues, client = client, pool = pool })
+        arm.causes = classify.causes({ logs = logs, log_texts = handle.log_texts, tcp_ext = tcp_ext, queues = queues, client = client, pool = pool })
     end
     arm.log_excerpt = logs.error_log and logs.error_log:sub(1, 2000)
 end

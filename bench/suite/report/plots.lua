@@ -89,14 +89,15 @@ function plots.rates(part)
     return drawing:render()
 end
 
-local FRONTS = { nginx = true, apache = true, lighttpd = true }
-
 --- The process groups of an arm, the front first: {name, class ("front", "application", "behind"), us
 -- (processor time per answer)}.
 function plots.groups(arm)
-    local list, number = {}, 0
+    local list, number, fronts = {}, 0, {}
+    for _, name in ipairs(arm.fronts or { "nginx", "apache", "lighttpd" }) do -- results of before name none
+        fronts[name] = true
+    end
     for name, group in pairs(arm.summary.groups) do
-        list[#list + 1] = { name = name, us = group.cpu_us_per_request or 0, front = FRONTS[name] or false }
+        list[#list + 1] = { name = name, us = group.cpu_us_per_request or 0, front = fronts[name] or false }
     end
     table.sort(list, function(a, b)
         if a.front ~= b.front then

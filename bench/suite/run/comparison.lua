@@ -87,6 +87,10 @@ local function describe(arm, handle)
     arm.listen = handle.backlog
     arm.title = handle.title or arm.title
     arm.children_asked = handle.children_asked
+    arm.fronts = {}
+    for _, group in ipairs(handle.groups) do
+        arm.fronts[#arm.fronts + 1] = group.front and group.name or nil
+    end
 end
 
 --- Brings up the stack of one planned arm. Returns the arm's record and, when it runs, its handle.

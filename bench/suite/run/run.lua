@@ -34,7 +34,7 @@ local function new_results(the_plan, options, root)
         command = options.command,
         seed = options.seed,
         complete = false,
-        machine = machine.describe(root),
+        machine = machine.describe(root, stack.version_commands()),
         marks = {},
         documents = {},
     }

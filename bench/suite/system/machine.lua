@@ -7,17 +7,8 @@ local which = require("bench.suite.system.which")
 
 local machine = {}
 
--- Program, and how it is asked for its version; the first line that matches is kept.
-local PROGRAMS = {
-    { "nginx", { "nginx", "-v" } },
-    { "apache", { "apache2", "-v" } },
-    { "lighttpd", { "lighttpd", "-v" } },
-    { "php", { "php", "-v" } },
-    { "node", { "node", "--version" } },
-    { "luajit", { "luajit", "-v" } },
-    { "uwsgi", { "uwsgi", "--version" } },
-    { "gcc", { "gcc", "--version" } },
-}
+-- What no stack needs and results depend on all the same.
+local OTHERS = { gcc = { "gcc", "--version" }, php = { "php", "-v" } }
 
 local SETTINGS = {
     somaxconn = "/proc/sys/net/core/somaxconn",
@@ -70,7 +61,8 @@ local function commit(root)
 end
 
 --- The record: {cpu, cpus, memory_mib, kernel, system, settings, load_average, versions, commit}.
-function machine.describe(root)
+-- <version_commands>: program -> argv that prints its version (stack.version_commands); the first line counts.
+function machine.describe(root, version_commands)
     local name = utsname.uname()
     local record = {
         cpu = (files.read("/proc/cpuinfo") or ""):match("model name%s*:%s*([^\n]+)"),
@@ -88,10 +80,12 @@ function machine.describe(root)
     for key, path in pairs(SETTINGS) do
         record.settings[key] = first_line(path)
     end
-    for _, entry in ipairs(PROGRAMS) do
-        local asked = entry[2]
-        local path = which.program(asked[1])
-        record.versions[entry[1]] = path and process.first_line({ path, unpack(asked, 2) })
+    for program, argv in pairs(version_commands or {}) do
+        record.versions[program] = process.first_line(argv)
+    end
+    for program, argv in pairs(OTHERS) do
+        local path = which.program(argv[1])
+        record.versions[program] = path and process.first_line({ path, unpack(argv, 2) })
     end
     return record
 end

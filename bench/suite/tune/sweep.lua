@@ -169,7 +169,7 @@ local function summarise(slot, pool, children, logs, machine_busy)
         client_busiest = client.client_busiest_thread,
         client_verdict = client.verdict,
         client_reasons = client.reasons,
-        causes = classify.causes({ logs = logs, tcp_ext = slot.tcp_ext, client = client,
+        causes = classify.causes({ logs = logs, log_texts = pool.log_texts, tcp_ext = slot.tcp_ext, client = client,
             queues = queue.max and { queue } or nil,
             pool = { children = children, front_workers = pool.front_workers, keepalive = pool.keepalive,
                 blocks_on_kept = pool.blocks, respawns = group.started_processes } }),

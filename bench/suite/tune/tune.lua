@@ -22,7 +22,7 @@ local statistics = require("bench.suite.analysis.statistics")
 local sweep = require("bench.suite.tune.sweep")
 local tune_options = require("bench.suite.tune.tune_options")
 local tune_pool = require("bench.suite.tune.tune_pool")
-local tune_report = require("bench.suite.tune.tune_text")
+local tune_text = require("bench.suite.tune.tune_text")
 local usl = require("bench.suite.analysis.usl")
 
 local tune = {}
@@ -248,9 +248,9 @@ local function conclude(tuning, work, session)
             busiest, session.cpus) }
     end
     tuning.recommendation = choice
-    tuning.curves = tune_report.curves(tuning)
+    tuning.curves = tune_text.curves(tuning)
     if choice.children then
-        tuning.lines = tune_report.lines(choice.children, tuning, {
+        tuning.lines = tune_text.lines(choice.children, tuning, {
             somaxconn = session.somaxconn, front_workers = work.pool.front_workers or 1,
             config_lines = work.pool.config_lines, blocks = work.pool.blocks,
             kind = work.pool.kind,
@@ -297,7 +297,7 @@ local function run_target(tuning, target, session)
     end
     conclude(tuning, work, session)
     work.pool:stop()
-    session.live:line(tune_report.text(tuning))
+    session.live:line(tune_text.text(tuning))
 end
 
 -- --- the whole run -----------------------------------------------------------------------
@@ -305,7 +305,7 @@ end
 local function finish(record, folder, parent)
     record.finished = results.time(process.wall())
     results.save(record, folder)
-    tune_report.write(record, folder)
+    tune_text.write(record, folder)
     results.mark_latest(parent, folder)
 end
 
@@ -321,7 +321,7 @@ end
 
 -- All targets, one after another.
 local function run_targets(record, options, session)
-    record.machine = machine.describe(session.root)
+    record.machine = machine.describe(session.root, stack.version_commands())
     session.cpus = record.machine.cpus
     session.somaxconn = tonumber(record.machine.settings.somaxconn) or 128
     for _, tuning in ipairs(record.tunings) do
@@ -382,7 +382,7 @@ end
 function tune.main(arguments, root)
     local options = tune_options.parse(arguments, root)
     if options.help then
-        io.write(tune_options.usage)
+        io.write(tune_options.usage())
         return 0
     end
     -- Named here, made in the supervised part: a signal before that finds nothing to remove.

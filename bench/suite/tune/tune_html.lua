@@ -6,7 +6,7 @@ local parts = require("bench.suite.report.report_parts")
 local plots_time = require("bench.suite.report.plots_time")
 local recommend = require("bench.suite.tune.recommend")
 local svg = require("bench.suite.report.svg")
-local tune_report = require("bench.suite.tune.tune_text")
+local tune_text = require("bench.suite.tune.tune_text")
 
 local html = {}
 local escape = svg.escape
@@ -44,7 +44,7 @@ local function latency_points(tuning)
 end
 
 local function figures(tuning)
-    local choice, curves = tuning.recommendation or {}, tune_report.curves(tuning)
+    local choice, curves = tuning.recommendation or {}, tune_text.curves(tuning)
     local title = "children (logarithmic)"
     local rate_key = parts.key({ { "round", "var(--s1)", "measured, 95 % interval" }, { "", "var(--s2)", "scalability law" },
         { "", "var(--faint)", "arithmetic bound" }, { "", "var(--s8)", "recommended" } })
@@ -90,9 +90,9 @@ local function section(tuning)
         out[#out + 1] = "<h4>Lines to paste</h4><pre>" .. escape(table.concat(tuning.lines, "\n")) .. "</pre>"
     end
     -- The text form has every number of the sweep, aligned, with its legend.
-    out[#out + 1] = parts.details("All numbers, fits, capacity on paper", "<pre>" .. escape(tune_report.text(tuning))
+    out[#out + 1] = parts.details("All numbers, fits, capacity on paper", "<pre>" .. escape(tune_text.text(tuning))
         .. "</pre><ul class=findings><li>"
-        .. table.concat(tune_report.legend, "</li><li>") .. "</li></ul>")
+        .. table.concat(tune_text.legend, "</li><li>") .. "</li></ul>")
     if tuning.commands then
         out[#out + 1] = parts.details("Commands", "<pre>" .. escape(table.concat(tuning.commands, "\n")) .. "</pre>")
     end

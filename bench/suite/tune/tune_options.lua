@@ -9,10 +9,10 @@ local tune_pool = require("bench.suite.tune.tune_pool")
 
 local tune_options = {}
 
-tune_options.usage = [[
+local USAGE = [[
 usage: bench/bench tune [options] [POOL]
        bench/bench tune [options] --command 'PROGRAM ... {children} ...' --url URL
-POOL: fcgi-server, spawn-fcgi, php-fpm, php-cgi, another stack of `bench/bench list`, or the path of a
+POOL: %s, another stack of `bench/bench list`, or the path of a
 stack file of your own. Without a POOL the shipped pages are tuned one after another (9 minutes).
 What is measured
   --page NAME|PATH     page of the pool: hello, echo, slow, table ... or a path (hello)
@@ -37,6 +37,12 @@ Output
   -o FOLDER            parent of the results folder (results)   --plain  no line that is rewritten
 Exit codes: 0 done, 1 usage, 3 a pool could not be measured, 130/143/129 interrupted.
 ]]
+
+--- The text of --help.
+function tune_options.usage()
+    local _, names = tune_pool.names()
+    return (USAGE:gsub("%%s", (table.concat(names, ", "))))
+end
 
 local function fail(...)
     error({ usage = string.format(...) .. "\nTry 'bench/bench tune --help'." }, 0)

@@ -29,20 +29,20 @@ local READY_S, COUNT_S, COUNT_AGAIN_S = 20, 10, 1
 local LOG_TAIL = 600 -- bytes of what a program printed, in a message
 local SCRATCH_MAX = 60 -- bytes of a folder that leave room for the names of sockets in it
 
--- The shipped pools: the stack, the group that holds the children, and whether its master adds and
--- retires children on TTIN and TTOU.
-local SHIPPED = {
-    ["fcgi-server"] = { stack = "nginx-fcgi-c", live = true },
-    ["spawn-fcgi"] = { stack = "nginx-spawn-fcgi", blocks = true }, -- no master that passes connections on
-    ["php-fpm"] = { stack = "nginx-php-fpm" },
-    ["php-cgi"] = { stack = "nginx-php-cgi" },
-}
-local FRONTS = { nginx = true, lighttpd = true, apache = true }
-
 local made = {}
 
---- Names of the shipped pools, in the order of the help text.
-tune_pool.names = { "fcgi-server", "spawn-fcgi", "php-fpm", "php-cgi" }
+--- Short names of pools, as stacks declare them: name -> stack; and the names, sorted.
+function tune_pool.names()
+    local stacks, names = {}, {}
+    for _, name in ipairs(stack.names()) do
+        local pool = (stack.describe(name) or {}).pool
+        if pool then
+            stacks[pool], names[#names + 1] = name, pool
+        end
+    end
+    table.sort(names)
+    return stacks, names
+end
 
 -- Pids of a list that are no other's parent.
 local function leaves(pids)
@@ -91,7 +91,7 @@ end
 local function split_groups(s)
     local pool, front
     for _, group in ipairs(s.groups) do
-        if FRONTS[group.name] then
+        if group.front then
             front = front or group
         else
             pool = pool or group
@@ -341,7 +341,7 @@ end
 
 -- The description and the path of the page of a target that has a pool; nil and a reason.
 local function find_page(target)
-    local description, reason = stack.describe((SHIPPED[target.pool] or { stack = target.pool }).stack)
+    local description, reason = stack.describe(tune_pool.names()[target.pool] or target.pool)
     if not description then
         return nil, target.pool .. ": " .. reason
     end
@@ -376,12 +376,12 @@ function tune_pool.misnamed(target)
 end
 
 local function new_stacked(target, session)
-    local shipped = SHIPPED[target.pool] or { stack = target.pool }
     local description, page = find_page(target)
     if not description then
         return nil, page
     end
-    local reason = stack.missing(shipped.stack)
+    local name = tune_pool.names()[target.pool] or target.pool
+    local reason = stack.missing(name)
     if reason then
         return nil, target.pool .. ": " .. reason
     end
@@ -389,9 +389,9 @@ local function new_stacked(target, session)
     for _, queue in ipairs({ "backlog", "front_backlog" }) do
         queues[#queues + 1] = stack_options.takes(description, queue) and queue or nil
     end
-    return setmetatable({ kind = target.pool, stack = shipped.stack, queues = queues, live = shipped.live, page = page,
-        direct = target.direct, options = target.options or {}, blocks = shipped.blocks or description.blocking or false,
-        scratch = session.scratch }, Stacked)
+    return setmetatable({ kind = target.pool, stack = name, queues = queues, live = description.live, page = page,
+        direct = target.direct, options = target.options or {}, log_texts = description.log_texts,
+        blocks = description.blocking or false, scratch = session.scratch }, Stacked)
 end
 
 --- The pool of a target: {pool = shipped name, stack name or file | command = text, config_file,

@@ -7,7 +7,7 @@ local files = require("bench.suite.system.files")
 local recommend = require("bench.suite.tune.recommend")
 local usl = require("bench.suite.analysis.usl")
 
-local tune_report = {}
+local tune_text = {}
 
 -- --- figures ---------------------------------------------------------------------------
 
@@ -121,7 +121,7 @@ local RESOURCES = {
     end },
 }
 
-tune_report.legend = {
+tune_text.legend = {
     "rate = right answers per second, mean of the rounds with its 95 % interval; bound = min(children / time held, "
         .. "cores / CPU, clients / time)",
     "run = children that ran; pool%, web%, client%, other% = processors kept busy, 100 = one (other: programs that do "
@@ -234,7 +234,7 @@ local function answer(tuning)
 end
 
 --- A finished sweep as text for the terminal.
-function tune_report.text(tuning)
+function tune_text.text(tuning)
     if tuning.error then
         return "  cannot be measured: " .. tuning.error
     end
@@ -274,7 +274,7 @@ end
 --- Configuration for <children>. <place>: {somaxconn, front_workers, blocks (one connection per
 -- child), kind (of the pool that was measured), config_lines (of the user's file, with {children})}.
 -- A list of lines.
-function tune_report.lines(children, tuning, place)
+function tune_text.lines(children, tuning, place)
     local backlog = recommend.backlog(tuning.load.connections or 256, place.somaxconn)
     local keep = recommend.keepalive(children, place.front_workers, place.blocks)
     local lines = {
@@ -306,7 +306,7 @@ end
 -- --- the plot's data -----------------------------------------------------------------------------
 
 --- Curves over the count, for drawing: {usl = list of {n, per_s}, bound = same (fitted), predicted}.
-function tune_report.curves(tuning)
+function tune_text.curves(tuning)
     local rows, fit = tuning.rows, tuning.fit or {}
     local first, last = rows[1] and rows[1].children, rows[#rows] and rows[#rows].children
     local curves = { usl = {}, bound = {}, predicted = {} }
@@ -380,7 +380,7 @@ local function section(tuning, out)
 end
 
 --- report.md of a tuning run.
-function tune_report.markdown(record)
+function tune_text.markdown(record)
     local facts = record.machine or {}
     local head = ("%s, %s processors, %s; `%s`\n"):format(facts.cpu or "unknown processor", facts.cpus or "?",
         facts.kernel or "", record.command or "")
@@ -388,15 +388,15 @@ function tune_report.markdown(record)
     for _, tuning in ipairs(record.tunings) do
         section(tuning, out)
     end
-    out[#out + 1] = "## Columns\n\n- " .. table.concat(tune_report.legend, "\n- ") .. "\n"
+    out[#out + 1] = "## Columns\n\n- " .. table.concat(tune_text.legend, "\n- ") .. "\n"
     out[#out + 1] = "## Assumptions of the paper capacity\n\n- " .. table.concat(recommend.assumptions, "\n- ") .. "\n"
     return table.concat(out, "\n")
 end
 
 --- Writes the reports of <record> into <folder>.
-function tune_report.write(record, folder)
-    files.write(folder .. "/report.md", tune_report.markdown(record))
+function tune_text.write(record, folder)
+    files.write(folder .. "/report.md", tune_text.markdown(record))
     files.write(folder .. "/report.html", require("bench.suite.tune.tune_html").render(record))
 end
 
-return tune_report
+return tune_text

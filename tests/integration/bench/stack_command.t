@@ -8,6 +8,7 @@ local cjson = require("cjson")
 local stat = require("posix.sys.stat")
 local unistd = require("posix.unistd")
 package.path = t.root .. "/?.lua;" .. package.path
+local stacks = require("stacks")
 local stack_options = require("bench.suite.bring_up.stack_options")
 local suite_stack = require("bench.suite.bring_up.stack")
 t.need("nginx")
@@ -216,8 +217,7 @@ t.case("path with a space and a non-ASCII letter", function()
     local temporary = place .. "/tmp ö"
     stat.mkdir(temporary, 511)
     stat.chmod(temporary, 511)
-    each_up_and_down({ "nginx-static", "nginx-lua", "nginx-php-fpm", "nginx-php-cgi", "apache-mod-php",
-        "lighttpd-uwsgi", "node-cluster", "nginx-fcgiwrap", "nginx-fcgi-c" }, "as an ordinary user",
+    each_up_and_down(stacks.some(), "as an ordinary user",
         function(arguments)
             return stack(arguments, { root = place, temporary = temporary, prefix = { unpack(user) } })
         end)
@@ -231,8 +231,7 @@ t.case("checkout that root alone can read", function()
     local place = t.dir .. "/closed"
     copy_checkout(place)
     stat.chmod(place, 448)
-    each_up_and_down({ "nginx-static", "nginx-lua", "nginx-php-fpm", "nginx-uwsgi", "apache-mod-php", "lighttpd-uwsgi",
-        "nginx-fcgiwrap" }, "as root", function(arguments)
+    each_up_and_down(stacks.some(), "as root", function(arguments)
         return stack(arguments, { root = place })
     end)
 end)

@@ -7,11 +7,7 @@ local t = require("testing")
 local stacks = require("stacks")
 local stat = require("posix.sys.stat")
 
-for _, name in ipairs {
-    "nginx-static", "nginx-return", "nginx-lua", "nginx-lua-proxy", "nginx-floor", "nginx-libfcgi-loop",
-    "nginx-fcgi-c", "nginx-fcgi-lua", "nginx-spawn-fcgi", "nginx-fcgi-proxy", "lighttpd-fcgi", "apache-fcgi-c",
-    "haproxy-fcgi-c", "h2o-fcgi-c", "caddy-fcgi-c",
-} do
+for _, name in ipairs(stacks.names(true)) do
     stacks.check(name, { children = 2 })
 end
 

@@ -6,10 +6,7 @@ local t = require("testing")
 local stacks = require("stacks")
 local stack = stacks.module
 
-for _, name in ipairs {
-    "apache-static", "apache-mod-php", "nginx-php-fpm", "nginx-php-cgi", "node-cluster", "nginx-node-fastcgi",
-    "nginx-uwsgi", "lighttpd-uwsgi", "nginx-fcgiwrap", "nginx-php-proxy", "nginx-round-robin",
-} do
+for _, name in ipairs(stacks.names(false)) do
     stacks.check(name, { children = 2 })
 end
 

@@ -8,6 +8,7 @@ package.path = t.root .. "/?.lua;" .. package.path
 local stdlib = require("posix.stdlib")
 local unistd = require("posix.unistd")
 local assembly = require("bench.suite.bring_up.assembly")
+local classify = require("bench.suite.analysis.classify")
 local documents = require("bench.suite.run.documents")
 local files = require("bench.suite.system.files")
 local programs = require("bench.suite.bring_up.programs")
@@ -23,8 +24,6 @@ local VALUES = {
     max_requests = { 100, 200 }, engine = { "event", "libfcgi" }, tcp = { false, true }, gzip = { false, true },
     access_log = { false, true }, opcache = { false, true }, kept_sockets = { false, true },
 }
--- The application would listen on TCP, but conf/lighttpd/fastcgi.conf reaches it on a unix socket.
-local UNREACHED = { ["lighttpd-fcgi"] = "tcp", ["lighttpd-uwsgi"] = "tcp" }
 -- Settled from others: with them nothing of the option's own is left to see, or too much is.
 local BASE = { children = 4, keepalive = 3, workers = 1 }
 
@@ -99,7 +98,7 @@ for _, name in ipairs(stack.names()) do
             local description = stack.describe(name)
             local heeded = {}
             for option in pairs(VALUES) do
-                heeded[#heeded + 1] = UNREACHED[name] ~= option and heeds(description, option) and option or nil
+                heeded[#heeded + 1] = heeds(description, option) and option or nil
             end
             table.sort(heeded)
             t.is(table.concat(heeded, " "), table.concat(stack_options.taken(description), " "), "takes what it heeds")
@@ -135,6 +134,18 @@ t.case("refusals", function()
     local s, reason = stack.up("nginx-static", { children = 8 })
     t.ok(not s, "up refuses")
     t.like(reason, "no option children", "and says why")
+end)
+
+t.case("programs and log texts that a stack brings", function()
+    local function mine(text)
+        return t.write_file(t.dir .. "/mine.lua", "return { needs = { 'nine' }, pages = {}, build = function() end, " .. text .. " }")
+    end
+    t.is(stack.missing(mine("programs = { nine = { package = 'nine-web', commands = { 'nine-httpd' } } }")),
+        "not installed (package nine-web)", "the package is the stack's own word")
+    t.is(stack.missing(mine("programs = { nine = { commands = { 'sh' } } }")), nil, "and the command")
+    t.is(classify.line("nine: backend gone", stack.describe(mine("log_texts = { { 'backend gone', false, 'child_died' } }")).log_texts),
+        "child_died", "a line of its log stands for a cause")
+    t.like(select(2, stack.describe(mine("log_texts = { { 'x', false, 'bad_luck' } }"))), "bad_luck is not a cause", "that is known")
 end)
 
 t.case("a document", function()
