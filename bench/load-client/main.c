@@ -151,7 +151,7 @@ main(int argc, char **argv)
         puts("load-client " CLIENT_VERSION);
         return 0;
     }
-    struct result *result = allocate(1, sizeof(*result));
+    struct result *result = bytes_allocate(1, sizeof(*result));
     run_block_signals();
     int status = merging ? merge(&options, options.operand, options.operands, result)
                          : measure(&options, result);

@@ -25,7 +25,7 @@ clock_ns(clockid_t clock)
 
 /* Nanoseconds since an arbitrary start that never steps back. */
 static inline uint64_t
-now_ns(void)
+clock_now_ns(void)
 {
     return clock_ns(CLOCK_MONOTONIC);
 }

@@ -182,7 +182,7 @@ open_socket(struct worker *w, struct connection *c)
     if (watch(w, c, EPOLL_CTL_ADD) == -1) {
         connect_failed(w, c, errno);
     } else if (at_once) {
-        w->now_ns = now_ns();
+        w->now_ns = clock_now_ns();
         connected(w, c);
     }
 }
@@ -344,7 +344,7 @@ receive(struct worker *w, struct connection *c, bool hangup)
         if (n == -1 && errno == EAGAIN)
             return false;
         int error = errno;
-        w->now_ns = now_ns();
+        w->now_ns = clock_now_ns();
         if (n == -1) {
             broken(w, c, error);
             return false;
@@ -389,7 +389,7 @@ closing(struct worker *w, struct connection *c)
     ssize_t n = recv(c->fd, w->buffer, WORKER_BUFFER, 0);
     if (n == -1 && (errno == EAGAIN || errno == EINTR))
         return false;
-    w->now_ns = now_ns();
+    w->now_ns = clock_now_ns();
     if (n > 0)
         tally_event(w->tally, EVENT_SURPLUS);
     connection_close(w, c, n > 0);
@@ -401,7 +401,7 @@ closing(struct worker *w, struct connection *c)
 static void
 connecting(struct worker *w, struct connection *c, uint32_t events)
 {
-    w->now_ns = now_ns();
+    w->now_ns = clock_now_ns();
     if (events & BROKEN) {
         int error = 0;
         getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &error, &(socklen_t){sizeof(error)});

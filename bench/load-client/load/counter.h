@@ -13,7 +13,8 @@ struct counter {
     _Atomic uint64_t value;
 };
 
-static inline uint64_t
+/* 64 bits; of the type that %llu prints. */
+static inline unsigned long long
 counter_get(const struct counter *c)
 {
     return atomic_load_explicit(&c->value, memory_order_relaxed);

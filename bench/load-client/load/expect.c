@@ -51,7 +51,7 @@ take_reference(struct expectation *e, const struct answer *answer)
 enum failure
 expect_judge(struct expectation *e, const struct answer *answer)
 {
-    if (!status_set_has(e->status, answer->status))
+    if (!options_status_has(e->status, answer->status))
         return FAIL_STATUS;
     if (!atomic_load_explicit(&e->known, memory_order_acquire))
         take_reference(e, answer);

@@ -56,7 +56,7 @@ histogram_subtract(struct histogram *to, const struct histogram *now,
     counter_set(&to->min_inverse, UINT64_MAX - min);
 }
 
-uint64_t
+unsigned long long
 histogram_min(const struct histogram *h)
 {
     uint64_t inverse = counter_get(&h->min_inverse);
@@ -85,7 +85,7 @@ histogram_stdev(const struct histogram *h)
     return count > 0 ? sqrt(squares / count) : 0;
 }
 
-uint64_t
+unsigned long long
 histogram_quantile(const struct histogram *h, double quantile)
 {
     uint64_t count = histogram_count(h), seen = 0;

@@ -72,15 +72,15 @@ void histogram_add(struct histogram *to, const struct histogram *from);
 void histogram_subtract(struct histogram *to, const struct histogram *now,
                         const struct histogram *before);
 
-uint64_t histogram_min(const struct histogram *h); /* 0 when empty */
+unsigned long long histogram_min(const struct histogram *h); /* 0 when empty */
 
-static inline uint64_t
+static inline unsigned long long
 histogram_max(const struct histogram *h) /* 0 when empty */
 {
     return counter_get(&h->max);
 }
 
-static inline uint64_t
+static inline unsigned long long
 histogram_count(const struct histogram *h)
 {
     return counter_get(&h->count);
@@ -95,7 +95,7 @@ double histogram_stdev(const struct histogram *h);
 /* The value at or below which <quantile> (0 to 1) of all values lie, by the
  * nearest-rank definition: the slot that holds value number ceil(q * count),
  * its upper end, at most the exact maximum. 0 when empty. */
-uint64_t histogram_quantile(const struct histogram *h, double quantile);
+unsigned long long histogram_quantile(const struct histogram *h, double quantile);
 
 #define HISTOGRAM_BEYOND 10 /* values that must lie above a quantile */
 

@@ -25,9 +25,9 @@ live_init(struct live *l, const struct shared *run, const struct worker *workers
     l->lines = !run->plan.quiet;
     l->terminal = isatty(STDERR_FILENO);
     if (l->lines || l->series) {
-        l->before = allocate(1, sizeof(*l->before));
-        l->now = allocate(1, sizeof(*l->now));
-        l->scratch = allocate(1, sizeof(*l->scratch));
+        l->before = bytes_allocate(1, sizeof(*l->before));
+        l->now = bytes_allocate(1, sizeof(*l->now));
+        l->scratch = bytes_allocate(1, sizeof(*l->scratch));
     }
     return 0;
 }
@@ -87,7 +87,7 @@ print_line(struct live *l, uint64_t now, double seconds, uint64_t ok, uint64_t f
         fprintf(stderr, "%7s %10s %9s %7s %9s %9s %9s\n", "s", "ok/s", "failed", "open", "p50_ms",
                 "p99_ms", "max_ms");
     fprintf(stderr, "%7.1f %10.0f %9llu %7llu %9.3f %9.3f %9.3f%s\n", at, (double)ok / seconds,
-            (unsigned long long)failed, (unsigned long long)counter_get(&l->now->open),
+            (unsigned long long)failed, counter_get(&l->now->open),
             (double)histogram_quantile(h, 0.5) / 1e6, (double)histogram_quantile(h, 0.99) / 1e6,
             (double)histogram_max(h) / 1e6, now < l->run->measure_ns ? "  warm-up" : "");
     if (l->terminal)
@@ -104,8 +104,7 @@ write_series(struct live *l, uint64_t now, double seconds, uint64_t ok, uint64_t
             "\"p50_us\":%.3f,\"p99_us\":%.3f,\"max_us\":%.3f}\n",
             (double)clock_ns(CLOCK_REALTIME) / 1e9, (double)(now - l->run->start_ns) / 1e9, seconds,
             now < l->run->measure_ns ? "true" : "false", (unsigned long long)ok,
-            (unsigned long long)failed, (double)ok / seconds,
-            (unsigned long long)counter_get(&l->now->open),
+            (unsigned long long)failed, (double)ok / seconds, counter_get(&l->now->open),
             (unsigned long long)since(&l->now->received_bytes, &l->before->received_bytes),
             (double)histogram_quantile(h, 0.5) / 1e3, (double)histogram_quantile(h, 0.99) / 1e3,
             (double)histogram_max(h) / 1e3);
@@ -115,7 +114,7 @@ write_series(struct live *l, uint64_t now, double seconds, uint64_t ok, uint64_t
 void
 live_tick(struct live *l)
 {
-    uint64_t now = now_ns();
+    uint64_t now = clock_now_ns();
     if (l->now == NULL || now <= l->last_ns)
         return;
     snapshot(l);

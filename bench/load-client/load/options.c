@@ -126,7 +126,7 @@ parse_status(struct status_set *set, const char *text)
 }
 
 bool
-status_set_has(const struct status_set *set, unsigned status)
+options_status_has(const struct status_set *set, unsigned status)
 {
     for (size_t i = 0; i < set->count; i++)
         if (status >= set->range[i].low && status <= set->range[i].high)

@@ -79,6 +79,6 @@ void options_help(void);
 int options_time(const char *text, uint64_t *ns);
 
 /* May <status> count as success? */
-bool status_set_has(const struct status_set *set, unsigned status);
+bool options_status_has(const struct status_set *set, unsigned status);
 
 #endif

@@ -64,7 +64,7 @@ supervise(struct shared *run, struct result *result, struct worker *workers, siz
     uint64_t tick_ns = run->start_ns + NS_PER_S;
     bool stopped = false;
     while (ended < count) {
-        uint64_t now = now_ns();
+        uint64_t now = clock_now_ns();
         uint64_t left = tick_ns > now ? tick_ns - now : 0;
         struct pollfd fds[] = {{signal_fd, POLLIN, 0}, {done_fd, POLLIN, 0}};
         int n = poll(fds, 2, (int)((left + NS_PER_MS - 1) / NS_PER_MS));
@@ -77,7 +77,7 @@ supervise(struct shared *run, struct result *result, struct worker *workers, siz
             stop_workers(run, workers, count);
             stopped = true;
         }
-        if (now_ns() >= tick_ns && ended < count) {
+        if (clock_now_ns() >= tick_ns && ended < count) {
             live_tick(live);
             tick_ns += NS_PER_S;
         }
@@ -151,7 +151,7 @@ run(struct result *result, const struct options *o, struct target *target, const
     result->plan = *plan;
     if (system_need_descriptors(o->connections + 3 * o->threads + 32, message, size) == -1)
         return -1;
-    struct worker *workers = allocate(o->threads, sizeof(*workers));
+    struct worker *workers = bytes_allocate(o->threads, sizeof(*workers));
     struct live live;
     if (live_init(&live, &state, workers, o->threads, message, size) == -1) {
         free(workers);
@@ -160,7 +160,7 @@ run(struct result *result, const struct options *o, struct target *target, const
     int done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     uint64_t drops = system_listen_drops();
     result->started_at_s = (double)clock_ns(CLOCK_REALTIME) / 1e9;
-    state.start_ns = now_ns() + 1;
+    state.start_ns = clock_now_ns() + 1;
     state.measure_ns = state.start_ns + o->warmup_ns;
     state.stop_ns = plan->duration_ns ? state.measure_ns + plan->duration_ns : NEVER_NS;
     size_t started = start_workers(&state, workers, done_fd);

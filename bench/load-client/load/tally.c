@@ -2,13 +2,13 @@
 /* tally.c - see tally.h */
 #include "load/tally.h"
 
-const char *const failure_names[FAILURES] = {
+const char *const tally_failure_names[FAILURES] = {
     [FAIL_CONNECT] = "connect", [FAIL_SEND] = "send",         [FAIL_RECEIVE] = "receive",
     [FAIL_TIMEOUT] = "timeout", [FAIL_PROTOCOL] = "protocol", [FAIL_STATUS] = "status",
     [FAIL_LENGTH] = "length",   [FAIL_BODY] = "body",
 };
 
-const char *const event_names[EVENTS] = {
+const char *const tally_event_names[EVENTS] = {
     [EVENT_OPENED] = "connections_opened",
     [EVENT_REUSED] = "requests_on_kept",
     [EVENT_SERVER_CLOSED] = "closed_by_server",
@@ -34,15 +34,15 @@ const char *const event_names[EVENTS] = {
     [EVENT_WARMUP] = "warmup_requests",
 };
 
-const char *const span_names[SPANS] = {
+const char *const tally_span_names[SPANS] = {
     [SPAN_RESPONSE] = "response",     [SPAN_SERVICE] = "service", [SPAN_CONNECT] = "connect",
     [SPAN_FIRST_BYTE] = "first_byte", [SPAN_LAG] = "lag",
 };
 
-uint64_t
+unsigned long long
 tally_failed(const struct tally *t)
 {
-    uint64_t sum = 0;
+    unsigned long long sum = 0;
     for (int i = 0; i < FAILURES; i++)
         sum += counter_get(&t->failed[i]);
     return sum;

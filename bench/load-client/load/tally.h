@@ -63,9 +63,9 @@ enum span {
     SPANS
 };
 
-extern const char *const failure_names[FAILURES];
-extern const char *const event_names[EVENTS];
-extern const char *const span_names[SPANS];
+extern const char *const tally_failure_names[FAILURES];
+extern const char *const tally_event_names[EVENTS];
+extern const char *const tally_span_names[SPANS];
 
 /* One thread writes; the reporting thread may read meanwhile. All zero is empty. */
 struct tally {
@@ -84,7 +84,7 @@ struct tally {
 };
 
 /* Sum of all ways to fail. */
-uint64_t tally_failed(const struct tally *t);
+unsigned long long tally_failed(const struct tally *t);
 
 /* started = ok + failed + in flight? Holds at the end of every run. */
 bool tally_closes(const struct tally *t);
@@ -92,6 +92,14 @@ bool tally_closes(const struct tally *t);
 /* Adds all of <from> to <to>. */
 void tally_add(struct tally *to, const struct tally *from);
 
+/* How often <event> happened. */
+static inline unsigned long long
+tally_count(const struct tally *t, enum event event)
+{
+    return counter_get(&t->event[event]);
+}
+
+/* It happened once more. */
 static inline void
 tally_event(struct tally *t, enum event event)
 {

@@ -121,7 +121,7 @@ build_fcgi(struct request *r, const struct target *t, const struct options *o, c
     struct fcgi_params p = {0};
     size_t path_length = strcspn(r->path, "?");
     const char *query = r->path[path_length] ? r->path + path_length + 1 : "";
-    char *script = duplicate(r->path, path_length), length[24] = "";
+    char *script = bytes_duplicate(r->path, path_length), length[24] = "";
     if (body->data != NULL)
         snprintf(length, sizeof(length), "%zu", body->length);
     const char *type = o->content_type ? o->content_type : "";
@@ -156,7 +156,7 @@ build_fcgi(struct request *r, const struct target *t, const struct options *o, c
     for (size_t i = 0; i < o->params.count; i++) {
         const char *param = o->params.item[i];
         size_t name_length = strcspn(param, "=");
-        char *name = duplicate(param, name_length);
+        char *name = bytes_duplicate(param, name_length);
         failed |= fcgi_param(&p, name, param + name_length + 1);
         free(name);
     }
@@ -203,10 +203,10 @@ static void
 make_sequence(struct target *t)
 {
     long total = 0;
-    long *credit = allocate(t->requests, sizeof(*credit));
+    long *credit = bytes_allocate(t->requests, sizeof(*credit));
     for (size_t i = 0; i < t->requests; i++)
         total += t->request[i].weight;
-    t->sequence = allocate((size_t)total, sizeof(*t->sequence));
+    t->sequence = bytes_allocate((size_t)total, sizeof(*t->sequence));
     t->sequence_length = (size_t)total;
     for (size_t step = 0; step < t->sequence_length; step++) {
         size_t richest = 0;
@@ -227,7 +227,7 @@ add_request(struct target *t, const char *path, unsigned weight)
     if (t->requests == t->capacity)
         return NULL;
     struct request *r = &t->request[t->requests++];
-    *r = (struct request){.path = duplicate(path, strlen(path)), .weight = weight};
+    *r = (struct request){.path = bytes_duplicate(path, strlen(path)), .weight = weight};
     return r;
 }
 
@@ -316,7 +316,7 @@ target_init(struct target *t, const struct options *o, char *message, size_t siz
     t->body_length = body.length;
     const char *method = o->head ? "HEAD" : o->method ? o->method : body.data ? "POST" : "GET";
     t->capacity = o->requests_file ? MAX_REQUESTS : 1;
-    t->request = allocate(t->capacity, sizeof(*t->request));
+    t->request = bytes_allocate(t->capacity, sizeof(*t->request));
     int result;
     if (o->requests_file != NULL) {
         result = read_requests(t, o, method, &body, message, size);

@@ -81,7 +81,7 @@ dispatch(struct worker *w)
             histogram_record(&w->tally->span[SPAN_LAG], w->now_ns - free_since);
         pace_advance(&w->pace);
         connection_begin(w, c, due, measured);
-        w->now_ns = now_ns();
+        w->now_ns = clock_now_ns();
     }
     if (pace_next_ns(&w->pace) == NEVER_NS)
         w->exhausted = true;
@@ -130,7 +130,7 @@ next_deadline(struct worker *w)
 static int
 wait_events(struct worker *w, struct epoll_event *events)
 {
-    uint64_t deadline = next_deadline(w), now = now_ns();
+    uint64_t deadline = next_deadline(w), now = clock_now_ns();
     uint64_t spare = w->run->plan.rate_per_s > 0 ? SLEEP_COST_NS : 0;
     uint64_t left = deadline <= now + spare ? 0 : deadline - now;
     struct timespec timeout = {.tv_sec = (time_t)(left / NS_PER_S),
@@ -165,7 +165,7 @@ loop(struct worker *w)
 {
     struct epoll_event events[EVENTS_AT_ONCE];
     bool open_loop = w->run->plan.rate_per_s > 0, measuring = false;
-    while (w->now_ns = now_ns(), !finished(w)) {
+    while (w->now_ns = clock_now_ns(), !finished(w)) {
         if (!measuring && w->now_ns >= w->run->measure_ns) {
             measuring = true;
             w->cpu_start_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
@@ -234,9 +234,9 @@ worker_init(struct worker *w, struct shared *run, unsigned number, size_t connec
                          .done_fd = done_fd,
                          .epoll_fd = -1,
                          .wake_fd = -1};
-    w->connection = allocate(connections, sizeof(*w->connection));
-    w->tally = allocate(1, sizeof(*w->tally));
-    w->buffer = allocate(WORKER_BUFFER, 1);
+    w->connection = bytes_allocate(connections, sizeof(*w->connection));
+    w->tally = bytes_allocate(1, sizeof(*w->tally));
+    w->buffer = bytes_allocate(WORKER_BUFFER, 1);
     w->next_request = before % run->target->sequence_length;
     slots_init(w, before);
     if (run->plan.rate_per_s > 0) {

@@ -15,7 +15,7 @@
 #define FILE_MAX ((size_t)256 << 20)
 
 void *
-allocate(size_t count, size_t size)
+bytes_allocate(size_t count, size_t size)
 {
     void *memory = calloc(count ? count : 1, size);
     if (memory == NULL)
@@ -24,9 +24,9 @@ allocate(size_t count, size_t size)
 }
 
 char *
-duplicate(const char *text, size_t n)
+bytes_duplicate(const char *text, size_t n)
 {
-    char *copy = allocate(n + 1, 1);
+    char *copy = bytes_allocate(n + 1, 1);
     memcpy(copy, text, n);
     return copy;
 }

@@ -29,7 +29,7 @@ int bytes_read_file(struct bytes *b, const char *path);
 void bytes_free(struct bytes *b);
 
 /* malloc and strdup that end the program with a message instead of failing. */
-void *allocate(size_t count, size_t size); /* zeroed */
-char *duplicate(const char *text, size_t n);
+void *bytes_allocate(size_t count, size_t size); /* zeroed */
+char *bytes_duplicate(const char *text, size_t n);
 
 #endif

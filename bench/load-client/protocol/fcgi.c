@@ -185,9 +185,9 @@ fcgi_param(struct fcgi_params *p, const char *name, const char *value)
     if (i == sizeof(p->pair) / sizeof(p->pair[0]))
         return -1;
     if (i == p->count)
-        p->pair[p->count++].name = duplicate(name, strlen(name));
+        p->pair[p->count++].name = bytes_duplicate(name, strlen(name));
     free(p->pair[i].value);
-    p->pair[i].value = duplicate(value, strlen(value));
+    p->pair[i].value = bytes_duplicate(value, strlen(value));
     return 0;
 }
 

@@ -9,14 +9,14 @@
 #include "load/result.h"
 
 struct figures {
-    uint64_t started, ok, failed, in_flight;
-    uint64_t done; /* ok + failed */
+    unsigned long long started, ok, failed, in_flight;
+    unsigned long long done; /* ok + failed */
     double elapsed_s;
     double ok_per_s;
     double done_per_s;
     double started_per_s;
     double cpu_us_per_request;
-    uint64_t opened;
+    unsigned long long opened;
 };
 
 /* A quantile in microseconds. */

@@ -35,7 +35,7 @@ try_rate(struct search *s, struct result *result, const struct options *o, struc
     s->needs_s = few ? needed / rate : 0;
     if (!o->quiet)
         fprintf(stderr, "%10.1f/s  sent %.1f/s  p99 %.3f ms  %llu failed  %s\n", rate,
-                f.started_per_s, (double)s->step[i].p99_ns / 1e6, (unsigned long long)f.failed,
+                f.started_per_s, (double)s->step[i].p99_ns / 1e6, f.failed,
                 s->step[i].held ? "holds"
                 : few           ? "too few answers for the percentile"
                 : enough        ? "does not hold"

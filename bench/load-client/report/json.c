@@ -112,7 +112,7 @@ parse_word(const char **p, const char *word)
 static struct json *
 parse_value(const char **p, int depth)
 {
-    struct json *j = allocate(1, sizeof(*j));
+    struct json *j = bytes_allocate(1, sizeof(*j));
     bool good = false;
     skip_blanks(p);
     if (depth > MAX_DEPTH || **p == '\0') {

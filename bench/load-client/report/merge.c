@@ -53,8 +53,8 @@ read_tally(struct tally *t, const struct json *j)
     counter_add(&t->started, json_whole(json_member(requests, "started")));
     counter_add(&t->ok, json_whole(json_member(requests, "ok")));
     counter_add(&t->in_flight, json_whole(json_member(requests, "in_flight")));
-    read_counters(t->failed, failure_names, FAILURES, json_member(j, "failures"));
-    read_counters(t->event, event_names, EVENTS, json_member(j, "events"));
+    read_counters(t->failed, tally_failure_names, FAILURES, json_member(j, "failures"));
+    read_counters(t->event, tally_event_names, EVENTS, json_member(j, "events"));
     read_counters(t->status, classes, 6, json_member(j, "status"));
     counter_add(&t->received_bytes, json_whole(json_member(bytes, "received")));
     counter_add(&t->body_bytes, json_whole(json_member(bytes, "body")));
@@ -65,7 +65,7 @@ read_tally(struct tally *t, const struct json *j)
     if (json_whole(json_member(histograms, "sub_bits")) != HISTOGRAM_SUB_BITS)
         return -1;
     for (int i = 0; i < SPANS; i++)
-        if (read_histogram(&t->span[i], json_member(histograms, span_names[i])) == -1)
+        if (read_histogram(&t->span[i], json_member(histograms, tally_span_names[i])) == -1)
             return -1;
     return 0;
 }
@@ -76,7 +76,7 @@ read_verdict(struct verdict *v, const struct json *j, const char *path)
     const char *grade = json_text(json_member(j, "verdict"));
     enum grade worst = VERDICT_VALID;
     for (int i = 0; i < 3; i++)
-        if (strcmp(grade, grade_names[i]) == 0)
+        if (strcmp(grade, verdict_names[i]) == 0)
             worst = (enum grade)i;
     const struct json *reasons = json_member(j, "reasons");
     for (const struct json *i = reasons ? reasons->child : NULL; i != NULL; i = i->next)
@@ -122,10 +122,10 @@ read_rest(struct result *r, struct options *o, const struct json *j)
     o->keep_alive |= keep != NULL && keep->boolean;
     const char *url = json_text(json_member(j, "url"));
     if (o->url == NULL)
-        o->url = duplicate(url, strlen(url));
+        o->url = bytes_duplicate(url, strlen(url));
     const struct json *examples = json_member(j, "examples");
     for (int i = 0; i < FAILURES; i++) {
-        const char *text = json_text(json_member(examples, failure_names[i]));
+        const char *text = json_text(json_member(examples, tally_failure_names[i]));
         if (*r->example[i].text == '\0')
             snprintf(r->example[i].text, sizeof(r->example[i].text), "%s", text);
     }
@@ -134,7 +134,7 @@ read_rest(struct result *r, struct options *o, const struct json *j)
 int
 merge_distinct(char *const *paths, size_t count, char *message, size_t size)
 {
-    struct stat *seen = allocate(count, sizeof(*seen));
+    struct stat *seen = bytes_allocate(count, sizeof(*seen));
     int result = 0;
     for (size_t i = 0; i < count && result == 0; i++) {
         if (stat(paths[i], &seen[i]) == -1)

@@ -11,18 +11,12 @@
 #include <math.h>
 #include <string.h>
 
-static double
-ms(double ns)
-{
-    return ns / 1e6;
-}
-
 static void
 times_row(struct bytes *out, const char *name, const struct histogram *h)
 {
-    bytes_print(out, "%-12s %5.0f %4.0f %5.1f %6.0f %7.0f\n", name, ms((double)histogram_min(h)),
-                ms(histogram_mean(h)), ms(histogram_stdev(h)),
-                ms((double)histogram_quantile(h, 0.5)), ms((double)histogram_max(h)));
+    bytes_print(out, "%-12s %5.0f %4.0f %5.1f %6.0f %7.0f\n", name, (double)histogram_min(h) / 1e6,
+                histogram_mean(h) / 1e6, histogram_stdev(h) / 1e6,
+                (double)histogram_quantile(h, 0.5) / 1e6, (double)histogram_max(h) / 1e6);
 }
 
 static void
@@ -70,8 +64,7 @@ rates(struct bytes *out, const struct report *r, const struct figures *f)
     bytes_print(out, "Total transferred:      %.0f bytes\n", received);
     if (has_body)
         bytes_print(out, "Total body sent:        %.0f\n", sent);
-    bytes_print(out, "HTML transferred:       %llu bytes\n",
-                (unsigned long long)counter_get(&t->body_bytes));
+    bytes_print(out, "HTML transferred:       %llu bytes\n", counter_get(&t->body_bytes));
     bytes_print(out, "Requests per second:    %.2f [#/sec] (mean)\n", f->done_per_s);
     bytes_print(out, "Time per request:       %.3f [ms] (mean)\n",
                 per_request_ms * (double)r->options->connections);
@@ -94,8 +87,8 @@ percentages(struct bytes *out, const struct histogram *h)
     bytes_print(out, "\nPercentage of the requests served within a certain time (ms)\n");
     for (size_t i = 0; i < sizeof(percent) / sizeof(percent[0]); i++)
         bytes_print(out, "  %d%%  %5.0f\n", percent[i],
-                    ms((double)histogram_quantile(h, percent[i] / 100.0)));
-    bytes_print(out, " 100%%  %5.0f (longest request)\n", ms((double)histogram_max(h)));
+                    (double)histogram_quantile(h, percent[i] / 100.0) / 1e6);
+    bytes_print(out, " 100%%  %5.0f (longest request)\n", (double)histogram_max(h) / 1e6);
 }
 
 void
@@ -111,8 +104,7 @@ report_ab(struct bytes *out, const struct report *r)
     bytes_print(out,
                 "Concurrency Level:      %llu\nTime taken for tests:   %.3f seconds\n"
                 "Complete requests:      %llu\n",
-                (unsigned long long)r->options->connections, f.elapsed_s,
-                (unsigned long long)f.done);
+                (unsigned long long)r->options->connections, f.elapsed_s, f.done);
     failures(out, t, f.failed);
     uint64_t answers = 0;
     for (int i = 0; i < 6; i++)

@@ -24,23 +24,21 @@ report_csv(struct bytes *out, const struct report *r)
     bytes_print(&values, "\"%s\",%s,%llu,%d,%.6f,%llu,%llu,%llu,%llu", r->url,
                 r->result->plan.rate_per_s > 0 ? "open" : "closed",
                 (unsigned long long)r->options->connections, r->options->keep_alive, f.elapsed_s,
-                (unsigned long long)f.started, (unsigned long long)f.ok,
-                (unsigned long long)f.failed, (unsigned long long)f.in_flight);
+                f.started, f.ok, f.failed, f.in_flight);
     for (int i = 0; i < FAILURES; i++) {
-        bytes_print(&names, ",failed_%s", failure_names[i]);
-        bytes_print(&values, ",%llu", (unsigned long long)counter_get(&t->failed[i]));
+        bytes_print(&names, ",failed_%s", tally_failure_names[i]);
+        bytes_print(&values, ",%llu", counter_get(&t->failed[i]));
     }
     bytes_print(&names, ",ok_per_s,received_bytes,min_us,mean_us,stdev_us");
-    bytes_print(&values, ",%.3f,%llu,%.3f,%.3f,%.3f", f.ok_per_s,
-                (unsigned long long)counter_get(&t->received_bytes), (double)histogram_min(h) / 1e3,
-                histogram_mean(h) / 1e3, histogram_stdev(h) / 1e3);
+    bytes_print(&values, ",%.3f,%llu,%.3f,%.3f,%.3f", f.ok_per_s, counter_get(&t->received_bytes),
+                (double)histogram_min(h) / 1e3, histogram_mean(h) / 1e3, histogram_stdev(h) / 1e3);
     quantile(&names, &values, "p50", figures_quantile(h, 0.5));
     quantile(&names, &values, "p90", figures_quantile(h, 0.9));
     quantile(&names, &values, "p99", figures_quantile(h, 0.99));
     quantile(&names, &values, "p999", figures_quantile(h, 0.999));
     bytes_print(&names, ",max_us,connections_opened,client_cpu_s,verdict");
-    bytes_print(&values, ",%.3f,%llu,%.6f,%s", (double)histogram_max(h) / 1e3,
-                (unsigned long long)f.opened, r->result->cpu_s, grade_names[r->verdict->grade]);
+    bytes_print(&values, ",%.3f,%llu,%.6f,%s", (double)histogram_max(h) / 1e3, f.opened,
+                r->result->cpu_s, verdict_names[r->verdict->grade]);
     bytes_print(out, "%s\r\n%s\r\n", names.data, values.data);
     bytes_free(&names);
     bytes_free(&values);

@@ -10,12 +10,6 @@
 
 #define SCHEMA 1
 
-static unsigned long long
-number(const struct counter *c)
-{
-    return (unsigned long long)counter_get(c);
-}
-
 static void
 text(struct bytes *out, const char *s)
 {
@@ -37,7 +31,7 @@ static void
 object(struct bytes *out, const char *const *names, const struct counter *values, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        bytes_print(out, "%s\"%s\":%llu", i ? "," : "{", names[i], number(&values[i]));
+        bytes_print(out, "%s\"%s\":%llu", i ? "," : "{", names[i], counter_get(&values[i]));
     bytes_print(out, "}");
 }
 
@@ -50,8 +44,8 @@ span(struct bytes *out, const char *name, const struct histogram *h)
     } quantiles[] = {{"p50", .5},  {"p75", .75}, {"p90", .9},
                      {"p95", .95}, {"p99", .99}, {"p999", .999}};
     bytes_print(out, "\"%s_us\":{\"count\":%llu,\"min\":%.3f,\"mean\":%.3f,\"stdev\":%.3f", name,
-                (unsigned long long)histogram_count(h), (double)histogram_min(h) / 1e3,
-                histogram_mean(h) / 1e3, histogram_stdev(h) / 1e3);
+                histogram_count(h), (double)histogram_min(h) / 1e3, histogram_mean(h) / 1e3,
+                histogram_stdev(h) / 1e3);
     for (size_t i = 0; i < sizeof(quantiles) / sizeof(quantiles[0]); i++) {
         struct figures_quantile q = figures_quantile(h, quantiles[i].q);
         if (q.known)
@@ -69,13 +63,12 @@ histograms(struct bytes *out, const struct tally *t)
     for (int i = 0; i < SPANS; i++) {
         const struct histogram *h = &t->span[i];
         bytes_print(out, ",\"%s\":{\"sum\":%llu,\"min\":%llu,\"max\":%llu,\"slots\":[",
-                    span_names[i], number(&h->sum), (unsigned long long)histogram_min(h),
-                    (unsigned long long)histogram_max(h));
+                    tally_span_names[i], counter_get(&h->sum), histogram_min(h), histogram_max(h));
         const char *comma = "";
         for (size_t slot = 0; slot < HISTOGRAM_SLOTS; slot++) {
             if (counter_get(&h->slot[slot]) == 0)
                 continue;
-            bytes_print(out, "%s%zu,%llu", comma, slot, number(&h->slot[slot]));
+            bytes_print(out, "%s%zu,%llu", comma, slot, counter_get(&h->slot[slot]));
             comma = ",";
         }
         bytes_print(out, "]}");
@@ -86,7 +79,7 @@ histograms(struct bytes *out, const struct tally *t)
 static void
 verdict(struct bytes *out, const struct verdict *v)
 {
-    bytes_print(out, "\"verdict\":\"%s\",\n\"reasons\":[", grade_names[v->grade]);
+    bytes_print(out, "\"verdict\":\"%s\",\n\"reasons\":[", verdict_names[v->grade]);
     const char *comma = "";
     for (int notes = 0; notes < 2; notes++) {
         for (size_t i = 0; i < v->count; i++) {
@@ -109,7 +102,7 @@ examples(struct bytes *out, const struct result *r)
     for (int i = 0; i < FAILURES; i++) {
         if (*r->example[i].text == '\0')
             continue;
-        bytes_print(out, "%s\"%s\":", comma, failure_names[i]);
+        bytes_print(out, "%s\"%s\":", comma, tally_failure_names[i]);
         text(out, r->example[i].text);
         comma = ",";
     }
@@ -177,22 +170,21 @@ report_json(struct bytes *out, const struct report *r)
     bytes_print(out,
                 "\"elapsed_s\":%.6f,\n\"requests\":{\"started\":%llu,\"ok\":%llu,"
                 "\"failed\":%llu,\"in_flight\":%llu},\n\"failures\":",
-                f.elapsed_s, (unsigned long long)f.started, (unsigned long long)f.ok,
-                (unsigned long long)f.failed, (unsigned long long)f.in_flight);
-    object(out, failure_names, t->failed, FAILURES);
+                f.elapsed_s, f.started, f.ok, f.failed, f.in_flight);
+    object(out, tally_failure_names, t->failed, FAILURES);
     bytes_print(out, ",\n\"status\":");
     object(out, classes + 1, t->status + 1, 5);
     bytes_print(out, ",\n\"events\":");
-    object(out, event_names, t->event, EVENTS);
+    object(out, tally_event_names, t->event, EVENTS);
     bytes_print(out, ",\n");
     examples(out, r->result);
     bytes_print(out,
                 ",\n\"ok_per_s\":%.3f,\n\"started_per_s\":%.3f,\n\"bytes\":{\"received\":%llu,"
                 "\"body\":%llu,\"sent\":%llu},\n",
-                f.ok_per_s, f.started_per_s, number(&t->received_bytes), number(&t->body_bytes),
-                number(&t->sent_bytes));
+                f.ok_per_s, f.started_per_s, counter_get(&t->received_bytes),
+                counter_get(&t->body_bytes), counter_get(&t->sent_bytes));
     for (int i = 0; i < SPANS; i++) {
-        span(out, span_names[i], &t->span[i]);
+        span(out, tally_span_names[i], &t->span[i]);
         bytes_print(out, ",\n");
     }
     bytes_print(out,
@@ -201,7 +193,7 @@ report_json(struct bytes *out, const struct report *r)
                 "\"client_cpu_s\":%.6f,\n\"client_cpu_us_per_request\":%.3f,\n"
                 "\"client_busiest_thread\":%.4f,\n\"client_waited_for_cpu\":%.4f,\n"
                 "\"listen_drops\":%llu,\n",
-                (unsigned long long)f.opened, (unsigned long long)r->result->peak_open,
+                f.opened, (unsigned long long)r->result->peak_open,
                 figures_ratio((double)counter_get(&t->busy_ns) / 1e9, f.elapsed_s),
                 r->result->cpu_s, f.cpu_us_per_request, r->result->busiest_thread,
                 r->result->waited_for_cpu, (unsigned long long)r->result->listen_drops);

@@ -32,8 +32,8 @@ report_siege(struct bytes *out, const struct report *r)
                 figures_ratio((double)hits, f.elapsed_s));
     bytes_print(out, "Throughput:\t\t%12.2f MB/sec\n", figures_ratio(megabytes, f.elapsed_s));
     bytes_print(out, "Concurrency:\t\t%12.2f\n", figures_ratio(time_s, f.elapsed_s));
-    bytes_print(out, "Successful transactions:%12llu\n", (unsigned long long)f.ok);
-    bytes_print(out, "Failed transactions:\t%12llu\n", (unsigned long long)f.failed);
+    bytes_print(out, "Successful transactions:%12llu\n", f.ok);
+    bytes_print(out, "Failed transactions:\t%12llu\n", f.failed);
     bytes_print(out, "Longest transaction:\t%12.2f\n", (double)histogram_max(h) / 1e9);
     bytes_print(out, "Shortest transaction:\t%12.2f\n \n", (double)histogram_min(h) / 1e9);
 }

@@ -92,7 +92,7 @@ latencies(struct bytes *out, const struct report *r)
     for (int i = 0; i < SPANS; i++) {
         const char *name = i == SPAN_LAG          ? "own lag"
                            : i == SPAN_FIRST_BYTE ? "first byte"
-                                                  : span_names[i];
+                                                  : tally_span_names[i];
         span_row(out, name, &t->span[i]);
     }
     picture(out, &t->span[SPAN_RESPONSE]);
@@ -104,7 +104,7 @@ failures(struct bytes *out, const struct result *r)
     for (int i = 0; i < FAILURES; i++) {
         uint64_t n = counter_get(&r->tally.failed[i]);
         if (n > 0)
-            bytes_print(out, "    %-9s %10llu  first: %s\n", failure_names[i],
+            bytes_print(out, "    %-9s %10llu  first: %s\n", tally_failure_names[i],
                         (unsigned long long)n, r->example[i].text);
     }
 }
@@ -124,27 +124,25 @@ requests(struct bytes *out, const struct report *r, const struct figures *f)
 {
     const struct tally *t = &r->result->tally;
     bytes_print(out, "  requests    %llu started = %llu ok + %llu failed + %llu in flight\n",
-                (unsigned long long)f->started, (unsigned long long)f->ok,
-                (unsigned long long)f->failed, (unsigned long long)f->in_flight);
+                f->started, f->ok, f->failed, f->in_flight);
     failures(out, r->result);
     bytes_print(out, "  rate        %.1f ok/s over %.3f s", f->ok_per_s, f->elapsed_s);
     if (r->result->plan.rate_per_s > 0)
-        bytes_print(out, "; %llu of %.0f due at %.10g/s sent (%.1f %%)",
-                    (unsigned long long)f->started, due(r->result), r->result->plan.rate_per_s,
+        bytes_print(out, "; %llu of %.0f due at %.10g/s sent (%.1f %%)", f->started, due(r->result),
+                    r->result->plan.rate_per_s,
                     100 * figures_ratio((double)f->started, due(r->result)));
     bytes_print(out, "\n  received    %.2f MB, %.2f MB of bodies, %.2f MB/s\n",
                 (double)counter_get(&t->received_bytes) / 1e6,
                 (double)counter_get(&t->body_bytes) / 1e6,
                 figures_ratio((double)counter_get(&t->received_bytes) / 1e6, f->elapsed_s));
     bytes_print(out, "  connections %llu opened, at most %llu together, %.1f busy on average\n",
-                (unsigned long long)f->opened, (unsigned long long)r->result->peak_open,
+                f->opened, (unsigned long long)r->result->peak_open,
                 figures_ratio((double)counter_get(&t->busy_ns) / 1e9, f->elapsed_s));
     bool any = false;
     for (int i = 1; i < 6; i++) {
         if (counter_get(&t->status[i]) == 0)
             continue;
-        bytes_print(out, "%s %dxx %llu", any ? "" : "  statuses   ", i,
-                    (unsigned long long)counter_get(&t->status[i]));
+        bytes_print(out, "%s %dxx %llu", any ? "" : "  statuses   ", i, counter_get(&t->status[i]));
         any = true;
     }
     if (any)
@@ -161,7 +159,7 @@ events(struct bytes *out, const struct tally *t)
         uint64_t n = counter_get(&t->event[i]);
         if (n == 0)
             continue;
-        bytes_print(out, "%s %s %llu", any ? "," : "  noted      ", event_names[i],
+        bytes_print(out, "%s %s %llu", any ? "," : "  noted      ", tally_event_names[i],
                     (unsigned long long)n);
         any = true;
     }
@@ -214,8 +212,9 @@ report_text(struct bytes *out, const struct report *r)
     events(out, &r->result->tally);
     latencies(out, r);
     objectives(out, r);
-    bytes_print(out, "\n  verdict     %s\n", grade_names[v->grade]);
+    bytes_print(out, "\n  verdict     %s\n", verdict_names[v->grade]);
     for (size_t i = 0; i < v->count; i++)
-        bytes_print(out, "    %s%s%s\n", v->reason[i].grade ? grade_names[v->reason[i].grade] : "",
+        bytes_print(out, "    %s%s%s\n",
+                    v->reason[i].grade ? verdict_names[v->reason[i].grade] : "",
                     v->reason[i].grade ? ": " : "", v->reason[i].text);
 }

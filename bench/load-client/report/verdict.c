@@ -7,7 +7,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-const char *const grade_names[3] = {"valid", "suspect", "invalid"};
+const char *const verdict_names[3] = {"valid", "suspect", "invalid"};
 
 /* Thresholds, as shares of one. */
 #define CPU_INVALID     0.90 /* of one core, busiest thread */
@@ -33,12 +33,6 @@ verdict_object(struct verdict *v, enum grade grade, const char *format, ...)
         v->grade = grade;
 }
 
-static unsigned long long
-event(const struct result *r, enum event e)
-{
-    return (unsigned long long)counter_get(&r->tally.event[e]);
-}
-
 static void
 judge_client(struct verdict *v, const struct result *r, const struct circumstances *c)
 {
@@ -56,15 +50,15 @@ judge_client(struct verdict *v, const struct result *r, const struct circumstanc
                        "a thread of the client waited %.0f %% of the time for a processor: the "
                        "times include that; the machine is short of processors",
                        r->waited_for_cpu * 100);
-    if (event(r, EVENT_NO_PORTS))
+    if (tally_count(&r->tally, EVENT_NO_PORTS))
         verdict_object(
             v, VERDICT_INVALID,
             "local ports ran out %llu times (%u available): keep connections (-k), or widen "
             "net.ipv4.ip_local_port_range",
-            event(r, EVENT_NO_PORTS), c->ports);
-    if (event(r, EVENT_NO_DESCRIPTORS))
+            tally_count(&r->tally, EVENT_NO_PORTS), c->ports);
+    if (tally_count(&r->tally, EVENT_NO_DESCRIPTORS))
         verdict_object(v, VERDICT_INVALID, "descriptors ran out %llu times: raise 'ulimit -n'",
-                       event(r, EVENT_NO_DESCRIPTORS));
+                       tally_count(&r->tally, EVENT_NO_DESCRIPTORS));
 }
 
 static void
@@ -92,14 +86,14 @@ judge_open_loop(struct verdict *v, const struct result *r, const struct circumst
                 "measured: the machine is too busy",
                 late / 1e6);
     }
-    if (event(r, EVENT_UNSENT))
+    if (tally_count(&r->tally, EVENT_UNSENT))
         verdict_object(v, VERDICT_SUSPECT, "%llu requests were due at the end and not sent",
-                       event(r, EVENT_UNSENT));
-    if (event(r, EVENT_QUEUED))
+                       tally_count(&r->tally, EVENT_UNSENT));
+    if (tally_count(&r->tally, EVENT_QUEUED))
         verdict_object(v, VERDICT_VALID,
                        "%llu requests waited for a free connection, which their "
                        "response time includes",
-                       event(r, EVENT_QUEUED));
+                       tally_count(&r->tally, EVENT_QUEUED));
 }
 
 static void
@@ -135,30 +129,30 @@ judge_server(struct verdict *v, const struct result *r, const struct circumstanc
              r->elapsed_s >= 1)
         verdict_object(v, VERDICT_SUSPECT, "at most %llu of %llu connections were open together",
                        (unsigned long long)r->peak_open, (unsigned long long)wanted);
-    if (event(r, EVENT_NEVER_SERVED) && counter_get(&t->ok) > 0)
+    if (tally_count(&r->tally, EVENT_NEVER_SERVED) && counter_get(&t->ok) > 0)
         verdict_object(v, c->fcgi && c->options->keep_alive ? VERDICT_INVALID : VERDICT_SUSPECT,
                        "%llu connections were accepted but never served%s",
-                       event(r, EVENT_NEVER_SERVED),
+                       tally_count(&r->tally, EVENT_NEVER_SERVED),
                        c->fcgi && c->options->keep_alive
                            ? ": kept FastCGI connections outnumber the server's children; lower -c"
                            : "");
-    if (event(r, EVENT_QUEUE_FULL))
+    if (tally_count(&r->tally, EVENT_QUEUE_FULL))
         verdict_object(v, VERDICT_SUSPECT,
                        "the server's listen queue was full %llu times: raise its "
                        "backlog (and net.core.somaxconn), or lower -c",
-                       event(r, EVENT_QUEUE_FULL));
+                       tally_count(&r->tally, EVENT_QUEUE_FULL));
     if (r->listen_drops > 0 && c->local)
         verdict_object(
             v, histogram_max(connect) > LISTEN_RETRY_NS ? VERDICT_SUSPECT : VERDICT_VALID,
             "listen queues of this machine turned %llu connects away (TcpExt ListenDrops); "
             "each retry costs 1 s or more",
             (unsigned long long)r->listen_drops);
-    if (event(r, EVENT_OVERLOADED))
+    if (tally_count(&r->tally, EVENT_OVERLOADED))
         verdict_object(v, VERDICT_VALID, "%llu FastCGI answers said OVERLOADED",
-                       event(r, EVENT_OVERLOADED));
-    if (event(r, EVENT_SURPLUS))
+                       tally_count(&r->tally, EVENT_OVERLOADED));
+    if (tally_count(&r->tally, EVENT_SURPLUS))
         verdict_object(v, VERDICT_SUSPECT, "surplus bytes followed %llu answers",
-                       event(r, EVENT_SURPLUS));
+                       tally_count(&r->tally, EVENT_SURPLUS));
 }
 
 void

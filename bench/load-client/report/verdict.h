@@ -10,7 +10,7 @@
 
 enum grade { VERDICT_VALID = 0, VERDICT_SUSPECT, VERDICT_INVALID };
 
-extern const char *const grade_names[3];
+extern const char *const verdict_names[3];
 
 struct verdict {
     enum grade grade; /* the worst of the reasons */

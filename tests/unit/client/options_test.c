@@ -89,11 +89,14 @@ expected_statuses_are_codes_and_classes(void **state)
     (void)state;
     struct options o;
     assert_int_equal(parse(&o, "http://a/"), 0);
-    assert_true(status_set_has(&o.expect_status, 204) && status_set_has(&o.expect_status, 304));
-    assert_false(status_set_has(&o.expect_status, 302) || status_set_has(&o.expect_status, 500));
+    assert_true(options_status_has(&o.expect_status, 204) &&
+                options_status_has(&o.expect_status, 304));
+    assert_false(options_status_has(&o.expect_status, 302) ||
+                 options_status_has(&o.expect_status, 500));
     assert_int_equal(parse(&o, "--expect-status 404,5xx http://a/"), 0);
-    assert_true(status_set_has(&o.expect_status, 404) && status_set_has(&o.expect_status, 599));
-    assert_false(status_set_has(&o.expect_status, 200));
+    assert_true(options_status_has(&o.expect_status, 404) &&
+                options_status_has(&o.expect_status, 599));
+    assert_false(options_status_has(&o.expect_status, 200));
 }
 
 int
