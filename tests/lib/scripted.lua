@@ -13,7 +13,8 @@
 --   (seconds) asks for more. options.close: close after the answer; options.reset:
 --   by RST; options.delay: seconds before the answer; options.silent: no answer;
 --   options.close_first: close without answering.
---   start{fcgi = true} speaks FastCGI; {unix = path}, {v6 = true}, {backlog = n},
+--   start{whole = function(data) -> length | nil} decides where a request ends: at its header, say, with
+--   the body unread. start{fcgi = true} speaks FastCGI; {unix = path}, {v6 = true}, {backlog = n},
 --   {accept = false}: listens and never accepts.
 
 local bit = require("bit")
@@ -183,7 +184,7 @@ function scripted.start(options)
     local shared = shared_counters()
     local state = {
         script = options.answer, shared = shared, connections = {},
-        whole = options.fcgi and fcgi_length or http_length,
+        whole = options.whole or options.fcgi and fcgi_length or http_length,
     }
     io.stdout:flush()
     local pid = assert(unistd.fork())

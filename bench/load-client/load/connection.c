@@ -3,15 +3,15 @@
 #include "load/connection.h"
 #include "load/backoff.h"
 #include "load/outcome.h"
+#include "load/resend.h"
 
 #include <errno.h>
-#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 /* How long the server may take to close a connection that it must close. */
@@ -25,6 +25,7 @@
 
 static void open_socket(struct worker *w, struct connection *c);
 static void send_request(struct worker *w, struct connection *c);
+static bool receive(struct worker *w, struct connection *c, bool hangup);
 
 void
 connection_close(struct worker *w, struct connection *c, bool abort)
@@ -76,8 +77,8 @@ fail_fault(struct worker *w, struct connection *c)
     fail(w, c, faults[c->answer.fault].failure, c->answer.reason);
 }
 
-/* The kept connection ended with the request unread: the server may close one
- * between two requests whenever it likes, so the request is sent once more. */
+/* The server may end a kept connection between two requests whenever it likes,
+ * so a request that went out on one is sent once more, on a new connection. */
 static void
 redo(struct worker *w, struct connection *c)
 {
@@ -88,10 +89,17 @@ redo(struct worker *w, struct connection *c)
     open_socket(w, c);
 }
 
-static bool
-may_redo(const struct connection *c)
+/* The connection broke before the answer was complete. */
+static void
+broken(struct worker *w, struct connection *c, enum failure kind, int error)
 {
-    return c->served > 0 && !c->redone && c->first_ns == 0;
+    if (resend_is_safe(w, c, true)) {
+        redo(w, c);
+        return;
+    }
+    if (error == ECONNRESET || error == EPIPE)
+        tally_event(w->tally, EVENT_RESET);
+    fail(w, c, kind, strerror(error));
 }
 
 /* --- connecting ---------------------------------------------------------- */
@@ -220,16 +228,19 @@ connection_begin(struct worker *w, struct connection *c, uint64_t intended_ns, b
 
 /* --- sending ------------------------------------------------------------- */
 
+/* A server that refuses a body answers first and resets afterwards: whatever
+ * has arrived is read before the request is called failed. */
 static void
 send_failed(struct worker *w, struct connection *c, int error)
 {
-    if (may_redo(c)) {
+    uint32_t generation = c->generation;
+    c->send_error = error;
+    if (c->sent == 0 && resend_is_safe(w, c, true))
         redo(w, c);
-        return;
-    }
-    if (error == ECONNRESET || error == EPIPE)
-        tally_event(w->tally, EVENT_RESET);
-    fail(w, c, FAIL_SEND, strerror(error));
+    else if (receive(w, c, true))
+        slots_move(w, c, STATE_NEXT, w->now_ns);
+    else if (c->generation == generation)
+        broken(w, c, FAIL_SEND, error);
 }
 
 /* Sends what is left of the request. An answer may come before all is sent. */
@@ -264,6 +275,7 @@ send_request(struct worker *w, struct connection *c)
     w->run->target->protocol->start(&c->parser, &c->answer, c->request->head,
                                     w->run->target->header_limit);
     c->sent = 0;
+    c->send_error = 0;
     c->first_ns = 0;
     c->sent_ns = w->now_ns;
     slots_move(w, c, STATE_ACTIVE, w->now_ns + w->run->options->timeout_ns);
@@ -300,27 +312,13 @@ ended(struct worker *w, struct connection *c)
 {
     if (w->run->target->protocol->end(&c->parser) == ANSWER_DONE)
         return complete(w, c, true);
-    /* Bytes that the server's side never acknowledged were not read by the
-     * server; bytes that it did acknowledge were, and it chose not to answer. */
-    int unread = 0;
-    ioctl(c->fd, SIOCOUTQ, &unread);
-    if (may_redo(c) && unread > 0)
+    if (c->send_error != 0)
+        broken(w, c, FAIL_SEND, c->send_error);
+    else if (resend_is_safe(w, c, false))
         redo(w, c);
     else
         fail_fault(w, c);
     return false;
-}
-
-static void
-broken(struct worker *w, struct connection *c, int error)
-{
-    if (may_redo(c)) {
-        redo(w, c);
-        return;
-    }
-    if (error == ECONNRESET || error == EPIPE)
-        tally_event(w->tally, EVENT_RESET);
-    fail(w, c, FAIL_RECEIVE, strerror(error));
 }
 
 static void
@@ -346,7 +344,8 @@ receive(struct worker *w, struct connection *c, bool hangup)
         int error = errno;
         w->now_ns = clock_now_ns();
         if (n == -1) {
-            broken(w, c, error);
+            broken(w, c, c->send_error ? FAIL_SEND : FAIL_RECEIVE,
+                   c->send_error ? c->send_error : error);
             return false;
         }
         if (n == 0)
@@ -444,17 +443,39 @@ connection_event(struct worker *w, struct connection *c, uint32_t events)
     }
 }
 
+/* A late thread finds deadlines passed whose events wait to be read. */
+static bool
+connect_is_over(struct worker *w, struct connection *c)
+{
+    struct pollfd fd = {.fd = c->fd, .events = POLLOUT};
+    if (poll(&fd, 1, 0) != 1)
+        return false;
+    connecting(w, c, fd.revents & POLLOUT ? EPOLLOUT : EPOLLERR);
+    return true;
+}
+
+static bool
+answer_is_late(struct worker *w, struct connection *c)
+{
+    uint32_t generation = c->generation;
+    if (receive(w, c, false))
+        return true;
+    if (c->generation == generation && c->state == STATE_ACTIVE)
+        fail(w, c, FAIL_TIMEOUT,
+             c->first_ns ? "the answer was not complete in time" : "no answer in time");
+    return false;
+}
+
 bool
 connection_deadline(struct worker *w, struct connection *c)
 {
     switch ((enum state)c->state) {
     case STATE_CONNECTING:
-        connect_failed(w, c, ETIMEDOUT);
+        if (!connect_is_over(w, c))
+            connect_failed(w, c, ETIMEDOUT);
         return false;
     case STATE_ACTIVE:
-        fail(w, c, FAIL_TIMEOUT,
-             c->first_ns ? "the answer was not complete in time" : "no answer in time");
-        return false;
+        return answer_is_late(w, c);
     case STATE_CLOSING:
         connection_close(w, c, false);
         return true;

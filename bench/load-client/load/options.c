@@ -4,6 +4,7 @@
 #include "load/clock.h"
 #include "protocol/bytes.h"
 
+#include <ctype.h>
 #include <getopt.h>
 #include <math.h>
 #include <stdio.h>
@@ -211,6 +212,24 @@ parse_format(struct options *o)
     return -1;
 }
 
+/* A token of HTTP (RFC 9110, section 5.6.2): a method, the name of a header. */
+static bool
+is_token(const char *text, size_t n)
+{
+    static const char marks[] = "!#$%&'*+-.^_`|~";
+    for (size_t i = 0; i < n; i++)
+        if (!isalnum((unsigned char)text[i]) && strchr(marks, text[i]) == NULL)
+            return false;
+    return n > 0;
+}
+
+static bool
+is_header(const char *text)
+{
+    size_t n = strcspn(text, ":");
+    return text[n] == ':' && is_token(text, n) && strpbrk(text, "\r\n") == NULL;
+}
+
 /* What one option alone cannot know. NULL, or what is wrong. */
 static const char *
 check(struct options *o)
@@ -231,6 +250,8 @@ check(struct options *o)
         return "--find-max has the objectives itself: leave --slo out";
     if (o->find_max != NULL && o->requests > 0)
         return "--find-max measures each rate for a time: give -d, not -n";
+    if (o->method != NULL && !is_token(o->method, strlen(o->method)))
+        return "-m: expected one word, such as PUT or DELETE";
     if (o->head && o->method != NULL && strcmp(o->method, "HEAD") != 0)
         return "-i sends HEAD: leave -m out";
     if (o->head && o->body_file != NULL && o->requests_file == NULL)
@@ -241,10 +262,10 @@ check(struct options *o)
     if (o->variable && (o->expect_body != NULL || o->expect_length >= 0))
         return "--variable lets bodies differ: leave --expect-body and --expect-length out";
     for (size_t i = 0; i < o->headers.count; i++)
-        if (strpbrk(o->headers.item[i], "\r\n") != NULL || strchr(o->headers.item[i], ':') == NULL)
-            return "-H: expected 'Name: value' on one line";
+        if (!is_header(o->headers.item[i]))
+            return "-H: expected 'Name: value' on one line, without a blank in the name";
     for (size_t i = 0; i < o->params.count; i++)
-        if (strchr(o->params.item[i], '=') == NULL)
+        if (strchr(o->params.item[i], '=') == NULL || *o->params.item[i] == '=')
             return "--param: expected NAME=VALUE";
     if (o->threads > o->connections)
         o->threads = o->connections;

@@ -41,6 +41,7 @@ struct connection {
     uint32_t generation;     /* tells events of this socket from its predecessors' */
     uint32_t sent;           /* bytes of the request */
     uint32_t served;         /* answers on this socket */
+    int send_error;          /* errno with which sending ended; 0: none */
     uint8_t state;           /* enum state */
     uint8_t address;         /* index tried last */
     uint8_t addresses_tried; /* for this connect */

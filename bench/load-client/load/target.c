@@ -93,109 +93,6 @@ resolve(struct target *t, char *message, size_t size)
     return 0;
 }
 
-/* "X-Forwarded-For: a" becomes HTTP_X_FORWARDED_FOR = a. */
-static int
-header_params(struct fcgi_params *p, const struct list *headers)
-{
-    for (size_t i = 0; i < headers->count; i++) {
-        const char *colon = headers->item[i] + strcspn(headers->item[i], ":");
-        char name[256] = "HTTP_";
-        size_t n = 5;
-        for (const char *c = headers->item[i]; c < colon && n < sizeof(name) - 1; c++) {
-            bool lower = *c >= 'a' && *c <= 'z';
-            name[n++] = *c == '-' ? '_' : lower ? (char)(*c - 'a' + 'A') : *c;
-        }
-        name[n] = '\0';
-        const char *value = colon + 1 + strspn(colon + 1, " \t");
-        if (fcgi_param(p, name, value) == -1)
-            return -1;
-    }
-    return 0;
-}
-
-/* The parameters that nginx sends with the fastcgi_params file of its package. */
-static int
-build_fcgi(struct request *r, const struct target *t, const struct options *o, const char *method,
-           const struct bytes *body)
-{
-    struct fcgi_params p = {0};
-    size_t path_length = strcspn(r->path, "?");
-    const char *query = r->path[path_length] ? r->path + path_length + 1 : "";
-    char *script = bytes_duplicate(r->path, path_length), length[24] = "";
-    if (body->data != NULL)
-        snprintf(length, sizeof(length), "%zu", body->length);
-    const char *type = o->content_type ? o->content_type : "";
-    const struct {
-        const char *name, *value;
-    } standard[] = {
-        {"QUERY_STRING", query},
-        {"REQUEST_METHOD", method},
-        {"CONTENT_TYPE", type},
-        {"CONTENT_LENGTH", length},
-        {"SCRIPT_FILENAME", o->script_filename ? o->script_filename : script},
-        {"SCRIPT_NAME", script},
-        {"REQUEST_URI", r->path},
-        {"DOCUMENT_URI", script},
-        {"DOCUMENT_ROOT", "/"},
-        {"SERVER_PROTOCOL", "HTTP/1.1"},
-        {"REQUEST_SCHEME", "http"},
-        {"GATEWAY_INTERFACE", "CGI/1.1"},
-        {"SERVER_SOFTWARE", "load-client"},
-        {"REMOTE_ADDR", "127.0.0.1"},
-        {"REMOTE_PORT", "0"},
-        {"SERVER_ADDR", "127.0.0.1"},
-        {"SERVER_PORT", *t->url.port ? t->url.port : "80"},
-        {"SERVER_NAME", t->url.host},
-        {"REDIRECT_STATUS", "200"},
-        {"HTTP_HOST", t->url.authority},
-    };
-    int failed = 0;
-    for (size_t i = 0; i < sizeof(standard) / sizeof(standard[0]); i++)
-        failed |= fcgi_param(&p, standard[i].name, standard[i].value);
-    failed |= header_params(&p, &o->headers);
-    for (size_t i = 0; i < o->params.count; i++) {
-        const char *param = o->params.item[i];
-        size_t name_length = strcspn(param, "=");
-        char *name = bytes_duplicate(param, name_length);
-        failed |= fcgi_param(&p, name, param + name_length + 1);
-        free(name);
-    }
-    fcgi_request_bytes(&r->bytes, &p, body->data, body->length, o->keep_alive);
-    fcgi_params_free(&p);
-    free(script);
-    return failed;
-}
-
-static int
-build(struct request *r, const struct target *t, const struct options *o, const char *method,
-      const struct bytes *body, char *message, size_t size)
-{
-    r->head = strcmp(method, "HEAD") == 0;
-    struct bytes label = {0};
-    bytes_print(&label, "%s %s", method, r->path);
-    r->label = label.data;
-    if (t->url.fcgi && build_fcgi(r, t, o, method, body) == -1) {
-        snprintf(message, size, "too many FastCGI parameters; at most 128 can be sent");
-        return -1;
-    }
-    if (!t->url.fcgi) {
-        const char *fallback = body->data ? "application/x-www-form-urlencoded" : NULL;
-        const struct http_request request = {
-            .method = method,
-            .target = r->path,
-            .host = t->url.authority,
-            .headers = o->headers.item,
-            .header_count = o->headers.count,
-            .content_type = o->content_type ? o->content_type : fallback,
-            .body = body->data,
-            .body_length = body->length,
-            .keep_alive = o->keep_alive,
-        };
-        http_request_bytes(&r->bytes, &request);
-    }
-    return expect_init(&r->expect, o, message, size);
-}
-
 /* Spreads the requests over a sequence so that each appears as often as its
  * weight says and as evenly as possible: every step, each request gains its
  * weight, and the richest one is taken and pays the total. */
@@ -281,8 +178,8 @@ read_requests(struct target *t, const struct options *o, const char *method,
             result = -1;
         } else if (t->requests > before) {
             bool with_body = strcmp(own, "GET") != 0 && strcmp(own, "HEAD") != 0;
-            result =
-                build(&t->request[before], t, o, own, with_body ? body : &nothing, message, size);
+            result = request_build(&t->request[before], &t->url, o, own,
+                                   with_body ? body : &nothing, message, size);
         }
     }
     bytes_free(&text);
@@ -322,7 +219,7 @@ target_init(struct target *t, const struct options *o, char *message, size_t siz
         result = read_requests(t, o, method, &body, message, size);
     } else {
         struct request *r = add_request(t, t->url.target, 1);
-        result = build(r, t, o, method, &body, message, size);
+        result = request_build(r, &t->url, o, method, &body, message, size);
     }
     bytes_free(&body);
     if (result == 0)
@@ -333,11 +230,8 @@ target_init(struct target *t, const struct options *o, char *message, size_t siz
 void
 target_free(struct target *t)
 {
-    for (size_t i = 0; i < t->requests; i++) {
-        bytes_free(&t->request[i].bytes);
-        free((char *)t->request[i].path);
-        free(t->request[i].label);
-    }
+    for (size_t i = 0; i < t->requests; i++)
+        request_free(&t->request[i]);
     free(t->request);
     free(t->sequence);
     *t = (struct target){0};

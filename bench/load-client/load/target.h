@@ -7,8 +7,8 @@
 #ifndef TARGET_H
 #define TARGET_H
 
-#include "load/expect.h"
 #include "load/options.h"
+#include "load/request.h"
 #include "load/url.h"
 #include "protocol/fcgi.h"
 #include "protocol/http.h"
@@ -28,15 +28,6 @@ struct protocol {
     void (*start)(union parser *, struct answer *, bool head, uint32_t header_limit);
     enum answer_state (*feed)(union parser *, const char *data, size_t n);
     enum answer_state (*end)(union parser *);
-};
-
-struct request {
-    struct bytes bytes;
-    char *label; /* "GET /path" */
-    const char *path;
-    bool head;
-    unsigned weight;
-    struct expectation expect;
 };
 
 struct address {

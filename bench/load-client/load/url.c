@@ -57,6 +57,13 @@ static int
 parse_tcp(struct url *url, const char *text, const char *rest, char *message, size_t size)
 {
     size_t n = strcspn(rest, "/?#");
+    if (memchr(rest, '@', n) != NULL) {
+        /* The text is not repeated: logs shall not learn the password. */
+        snprintf(message, size,
+                 "user and password do not go into the URL; give them as a header: "
+                 "-H \"Authorization: Basic $(printf user:password | base64)\"");
+        return -1;
+    }
     bool bracket = *rest == '[';
     const char *host = rest + bracket;
     const char *close = bracket ? memchr(host, ']', n ? n - 1 : 0) : NULL;
@@ -85,6 +92,16 @@ parse_tcp(struct url *url, const char *text, const char *rest, char *message, si
     return 0;
 }
 
+/* Neither a blank nor a control character, which would end the request's line, nor '#'. */
+static bool
+is_plain(const char *target)
+{
+    for (; *target != '\0'; target++)
+        if ((unsigned char)*target <= ' ' || *target == '#' || *target == 0x7f)
+            return false;
+    return true;
+}
+
 int
 url_parse(struct url *url, const char *text, char *message, size_t size)
 {
@@ -99,8 +116,9 @@ url_parse(struct url *url, const char *text, char *message, size_t size)
         snprintf(url->port, sizeof(url->port), "%s", schemes[i].port);
         int result = schemes[i].is_unix ? parse_unix(url, text, text + n, message, size)
                                         : parse_tcp(url, text, text + n, message, size);
-        if (result == 0 && strpbrk(url->target, " \r\n\t#") != NULL)
-            return fail(message, size, text, "blanks and '#' must be percent-encoded (%20, %23)");
+        if (result == 0 && !is_plain(url->target))
+            return fail(message, size, text,
+                        "blanks, '#' and control characters must be percent-encoded (%20, %23)");
         return result;
     }
     return fail(message, size, text,

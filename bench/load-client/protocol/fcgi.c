@@ -191,6 +191,15 @@ fcgi_param(struct fcgi_params *p, const char *name, const char *value)
     return 0;
 }
 
+const char *
+fcgi_param_value(const struct fcgi_params *p, const char *name)
+{
+    for (size_t i = 0; i < p->count; i++)
+        if (strcmp(p->pair[i].name, name) == 0)
+            return p->pair[i].value;
+    return NULL;
+}
+
 void
 fcgi_params_free(struct fcgi_params *p)
 {

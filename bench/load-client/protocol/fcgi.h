@@ -46,6 +46,9 @@ struct fcgi_params {
 
 /* 0, or -1 when there are too many pairs. */
 int fcgi_param(struct fcgi_params *p, const char *name, const char *value);
+/* The value of <name>; NULL when it was not added. */
+const char *fcgi_param_value(const struct fcgi_params *p, const char *name);
+
 void fcgi_params_free(struct fcgi_params *p);
 
 /* Appends a whole request with id 1: BEGIN_REQUEST (responder), the parameters,

@@ -147,6 +147,11 @@ judge_server(struct verdict *v, const struct result *r, const struct circumstanc
             "listen queues of this machine turned %llu connects away (TcpExt ListenDrops); "
             "each retry costs 1 s or more",
             (unsigned long long)r->listen_drops);
+    if (tally_count(&r->tally, EVENT_REDONE))
+        verdict_object(v, VERDICT_VALID,
+                       "%llu requests were sent again: the server had ended the kept connection "
+                       "before it answered",
+                       tally_count(&r->tally, EVENT_REDONE));
     if (tally_count(&r->tally, EVENT_OVERLOADED))
         verdict_object(v, VERDICT_VALID, "%llu FastCGI answers said OVERLOADED",
                        tally_count(&r->tally, EVENT_OVERLOADED));

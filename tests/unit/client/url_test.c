@@ -41,6 +41,7 @@ addresses_are_taken_apart(void **state)
         {"http://a?q", NULL, "", "", "", "", false},
         {"http+unix:run/s:/p", NULL, "", "", "", "", false},
         {"fcgi+unix:/run/s:p", NULL, "", "", "", "", false},
+        {"http://a/p\x7f", NULL, "", "", "", "", false},
         {"a:80/", NULL, "", "", "", "", false},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -62,6 +63,18 @@ addresses_are_taken_apart(void **state)
 }
 
 static void
+a_password_is_neither_taken_nor_repeated(void **state)
+{
+    (void)state;
+    struct url url;
+    char message[300];
+    assert_int_equal(url_parse(&url, "http://me:secret@a/", message, sizeof(message)), -1);
+    assert_non_null(strstr(message, "-H"));
+    assert_null(strstr(message, "secret"));
+    assert_int_equal(url_parse(&url, "http://a/x@y:z", message, sizeof(message)), 0);
+}
+
+static void
 a_socket_path_over_107_bytes_is_refused(void **state)
 {
     (void)state;
@@ -80,6 +93,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(addresses_are_taken_apart),
+        cmocka_unit_test(a_password_is_neither_taken_nor_repeated),
         cmocka_unit_test(a_socket_path_over_107_bytes_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
