@@ -92,7 +92,7 @@ end
 -- The listen queues of a stack: its front and its pool.
 local function queues(handle)
     local list = {}
-    local front = handle.url:match("^http://([%w%.%[%]:]+:%d+)")
+    local front = handle.url:match("^http://([^/]+:%d+)")
     if front then
         list[1] = { name = "front", address = front }
     end
@@ -153,20 +153,9 @@ local function series(records, began_s)
 end
 
 local function resources(difference, ok, records, began_s)
-    local total, groups = 0, {}
-    for name, group in pairs(difference.groups) do
+    local total, groups = 0, difference.groups
+    for _, group in pairs(groups) do
         total = total + group.cpu_s
-        groups[name] = {
-            processes = group.count,
-            cpu_s = group.cpu_s,
-            user_s = group.user_s,
-            system_s = group.system_s,
-            voluntary_switches = group.voluntary,
-            involuntary_switches = group.involuntary,
-            started_processes = group.started,
-            pss_kib = group.pss_kib,
-            pss_each = group.pss_each,
-        }
     end
     return {
         groups = groups,
@@ -219,7 +208,10 @@ local raw_count = 0
 local function keep_raw(slot, result, text, scratch)
     raw_count = raw_count + 1
     slot._raw = ("%s/slot-%d.json"):format(scratch, raw_count)
-    files.write(slot._raw, text)
+    local ok, reason = files.write(slot._raw, text)
+    if not ok then
+        error("the results of a slot cannot be kept: " .. tostring(reason), 0)
+    end
     result.histograms = nil
 end
 

@@ -18,6 +18,7 @@ local signal = require("posix.signal")
 local unistd = require("posix.unistd")
 local wait = require("posix.sys.wait")
 
+local figures = require("bench.suite.analysis.figures")
 local proc = require("bench.suite.system.proc")
 local sock_diag = require("bench.suite.system.sock_diag")
 
@@ -36,24 +37,21 @@ function sample.now()
     return seconds(clock.CLOCK_MONOTONIC)
 end
 
--- Summed over the processes of a group. `processes` maps pid to its start (clock ticks since
--- boot), so that a replaced child is told from a lasting one.
-local SUMS = { "user_s", "system_s", "reaped_user_s", "reaped_system_s", "run_s", "voluntary", "involuntary" }
-
---- Totals of one list of pids: the sums above, count, processes, and with <memory> pss_kib,
--- rss_kib and pss_each (list of KiB). Pids that are gone are left out.
+--- Totals of one list of pids: each of figures.process (a child's reaped time included), count,
+-- processes (pid to its start in clock ticks since boot, so that a replaced child is told from a lasting
+-- one), and with <memory> pss_kib, rss_kib and pss_each (list of KiB). Pids that are gone are left out.
 function sample.group(pids, memory)
     local total = { count = 0, processes = {}, pss_each = memory and {} or nil }
-    for _, name in ipairs(SUMS) do
-        total[name] = 0
+    for _, figure in ipairs(figures.process) do
+        total[figure.key] = 0
     end
     for _, pid in ipairs(pids) do
         local info = proc.process(pid, memory)
         if info and info.state ~= "Z" then
             total.count = total.count + 1
             total.processes[pid] = info.start_ticks
-            for _, name in ipairs(SUMS) do
-                total[name] = total[name] + info[name]
+            for _, figure in ipairs(figures.process) do
+                total[figure.key] = total[figure.key] + figure.of(info)
             end
             if info.pss_kib then
                 total.pss_kib = (total.pss_kib or 0) + info.pss_kib
@@ -104,8 +102,7 @@ function sample.take(groups, options)
     return record
 end
 
--- CPU of a group between two looks. The finer run_s of living processes, and what parents in the
--- group have reaped of ended ones; a child that ended and was not reaped inside the group is lost.
+-- Change of a group between two looks; a child that ended and was not reaped inside the group is lost.
 local function group_difference(before, after)
     local replaced = 0
     for pid, start in pairs(after.processes) do
@@ -113,30 +110,22 @@ local function group_difference(before, after)
             replaced = replaced + 1
         end
     end
-    local function change(...)
-        local sum = 0
-        for _, name in ipairs({ ... }) do
-            sum = sum + after[name] - before[name]
-        end
-        return math.max(0, sum)
-    end
-    return {
-        count = after.count,
-        cpu_s = change("run_s", "reaped_user_s", "reaped_system_s"),
-        user_s = change("user_s", "reaped_user_s"),
-        system_s = change("system_s", "reaped_system_s"),
-        voluntary = change("voluntary"),
-        involuntary = change("involuntary"),
-        started = replaced,
+    local change = {
+        processes = after.count,
+        started_processes = replaced,
         pss_kib = after.pss_kib,
         rss_kib = after.rss_kib,
         pss_each = after.pss_each,
     }
+    for _, figure in ipairs(figures.process) do
+        change[figure.key] = math.max(0, after[figure.key] - before[figure.key])
+    end
+    return change
 end
 
---- What happened between two looks: {elapsed_s, groups = {name = {count, cpu_s, user_s, system_s,
--- voluntary, involuntary, started (processes that were not there before), pss_kib, rss_kib,
--- pss_each}}, loopback = {rx_bytes, ...}, tcp_ext = {counter = change, only those that changed}}.
+--- What happened between two looks: {elapsed_s, groups = {name = {processes, started_processes (those
+-- that were not there before), each of figures.process, pss_kib, rss_kib, pss_each}}, loopback =
+-- {rx_bytes, ...}, tcp_ext = {counter = change, only those that changed}}.
 -- user_s and system_s come from clock ticks (10 ms each); cpu_s is fine-grained.
 function sample.difference(before, after)
     local result = { elapsed_s = after.monotonic_s - before.monotonic_s, groups = {}, loopback = {}, tcp_ext = {} }
@@ -161,15 +150,10 @@ end
 local function line_of(record, queue_max)
     local groups = {}
     for name, group in pairs(record.groups) do
-        groups[name] = {
-            count = group.count,
-            cpu_s = group.run_s + group.reaped_user_s + group.reaped_system_s,
-            user_s = group.user_s + group.reaped_user_s,
-            system_s = group.system_s + group.reaped_system_s,
-            voluntary = group.voluntary,
-            involuntary = group.involuntary,
-            pss_kib = group.pss_kib,
-        }
+        groups[name] = { count = group.count, pss_kib = group.pss_kib }
+        for _, figure in ipairs(figures.process) do
+            groups[name][figure.key] = group[figure.key]
+        end
     end
     return {
         at_s = record.at_s,
@@ -265,8 +249,8 @@ function sample.start(groups, options)
 end
 
 --- Ends the sampler and returns its records in time order, each as one line of the file:
--- {at_s, monotonic_s, groups = {name = {count, cpu_s, user_s, system_s, voluntary, involuntary,
--- pss_kib}}, loopback, queues = list of {name, max, backlog}, cost_s}; all counters cumulative,
+-- {at_s, monotonic_s, groups = {name = {count, each of figures.process, pss_kib}}, loopback, queues =
+-- list of {name, max, backlog}, cost_s}; all counters cumulative,
 -- queue maxima since the previous record.
 function sample.stop(handle)
     signal.kill(handle.pid, signal.SIGTERM)

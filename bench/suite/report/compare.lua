@@ -3,43 +3,71 @@
 
 local results = require("bench.suite.report.results")
 local statistics = require("bench.suite.analysis.statistics")
+local summary = require("bench.suite.analysis.summary")
 
 local compare = {}
 
 -- A slower arm is a regression beyond this loss and beyond the noise of both runs.
 local DEFAULT_LIMIT_PERCENT = 5
 
---- Ratio b/a of two independent samples of rates (all above 0), with the 95 % interval of Welch's
--- t-test on the logarithms: {ratio, low, high}; low and high are nil for fewer than two values.
--- Welch 1947; degrees of freedom by Satterthwaite 1946.
-function compare.independent_ratio(a, b)
-    local logs = { {}, {} }
-    for side, list in ipairs({ a, b }) do
-        for _, value in ipairs(list) do
-            if value > 0 then
-                logs[side][#logs[side] + 1] = math.log(value)
-            end
+-- What must be the same on both sides: name, and its value as text from {part, arm, record}.
+local CONDITIONS = {
+    { "connections", function(side)
+        return (side.part.load or {}).connections
+    end },
+    { "kept connections", function(side)
+        return (side.part.load or {}).keep_alive and "yes" or "no"
+    end },
+    { "requests of a slot", function(side)
+        return side.part.slot_requests
+    end },
+    { "request headers", function(side)
+        return table.concat(side.part.headers or {}, ", ")
+    end },
+    { "page", function(side)
+        return side.arm.path or side.part.page
+    end },
+    { "expected status", function(side)
+        return side.expect.status or 200
+    end },
+    { "expected bytes", function(side)
+        return side.expect.bytes
+    end },
+    { "expected body", function(side)
+        return side.expect.body
+    end },
+    { "url", function(side)
+        return side.arm.url
+    end },
+    { "variant", function(side)
+        return side.arm.variant
+    end },
+    { "profile", function(side)
+        return side.record.profile
+    end },
+    { "hosts", function(side)
+        local names = {}
+        for i, host in ipairs(side.record.hosts or {}) do
+            names[i] = ("%s (%s)"):format(tostring(host.name or host), tostring(host.role or host.group or "any part"))
+        end
+        table.sort(names)
+        return #names > 0 and table.concat(names, ", ") or nil
+    end },
+}
+
+-- How the two sides differ, as text; nil when they were measured alike.
+local function difference(a, b)
+    local list = {}
+    for _, condition in ipairs(CONDITIONS) do
+        local left, right = tostring(condition[2](a) or "none"), tostring(condition[2](b) or "none")
+        if left ~= right then
+            list[#list + 1] = ("%s %s, %s"):format(condition[1], left:sub(1, 60), right:sub(1, 60))
         end
     end
-    if #logs[1] == 0 or #logs[2] == 0 then
-        return nil
-    end
-    local difference = statistics.mean(logs[2]) - statistics.mean(logs[1])
-    local result = { ratio = math.exp(difference) }
-    if #logs[1] > 1 and #logs[2] > 1 then
-        local va = statistics.stdev(logs[1]) ^ 2 / #logs[1]
-        local vb = statistics.stdev(logs[2]) ^ 2 / #logs[2]
-        local half = 0
-        if va + vb > 0 then
-            local df = (va + vb) ^ 2 / (va ^ 2 / (#logs[1] - 1) + vb ^ 2 / (#logs[2] - 1))
-            half = statistics.t_quantile(math.max(1, df)) * math.sqrt(va + vb)
-        end
-        result.low, result.high = math.exp(difference - half), math.exp(difference + half)
-    end
-    return result
+    return #list > 0 and table.concat(list, "; ") or nil
 end
 
--- "document / comparison / arm" -> {summary, floor} of every measured arm.
+-- "document / comparison / arm" -> {summary, floor, part, arm, record, expect} of every measured arm.
 local function index(record)
     local map, order = {}, {}
     for _, document in ipairs(record.documents) do
@@ -47,7 +75,9 @@ local function index(record)
             for _, arm in ipairs(part.arms or {}) do
                 if arm.summary then
                     local key = ("%s / %s / %s"):format(document.name, part.name, arm.key)
-                    map[key], order[#order + 1] = { summary = arm.summary, floor = (part.noise or {}).floor or 0 }, key
+                    map[key], order[#order + 1] = { summary = arm.summary, floor = (part.noise or {}).floor or 0, part = part,
+                        arm = arm, record = record,
+                        expect = setmetatable(arm.expect or {}, { __index = part.expect or {} }) }, key
                 end
             end
         end
@@ -57,7 +87,19 @@ end
 
 local function row_of(key, a, b, limit)
     local row = { key = key, a = a.summary.ok_per_s.median, b = b.summary.ok_per_s.median, floor = math.max(a.floor, b.floor) }
-    local ratio = compare.independent_ratio(a.summary.ok_per_s.values, b.summary.ok_per_s.values)
+    row.difference = difference(a, b)
+    if row.difference then
+        row.verdict = "not comparable: " .. row.difference
+        return row
+    end
+    local failed = { summary.trouble(a.arm) or false, summary.trouble(b.arm) or false }
+    if failed[1] or failed[2] then
+        row.regression = failed[2] and not failed[1]
+        row.verdict = (failed[1] and "A " .. failed[1] or "") .. (failed[1] and failed[2] and "; " or "")
+            .. (failed[2] and "B " .. failed[2] or "")
+        return row
+    end
+    local ratio = statistics.ratio_unpaired(a.summary.ok_per_s.values, b.summary.ok_per_s.values)
     row.verdict = "no difference shown"
     if ratio then
         row.ratio, row.low, row.high = ratio.ratio, ratio.low, ratio.high
@@ -73,22 +115,23 @@ local function row_of(key, a, b, limit)
     if (b.summary.failed_share or 0) > (a.summary.failed_share or 0) + 0.01 then
         row.verdict = "more failures"
     end
+    row.regression = row.verdict == "slower" or row.verdict == "more failures"
     return row
 end
 
 --- Compares results <a> (before) with <b> (after): {rows = list of {key, a, b, ratio, low, high,
--- cpu_ratio, floor, verdict}, regressions, only_a, only_b (lists of keys), notes}. limit: fraction.
+-- cpu_ratio, floor, verdict, difference (how
+-- the two were not measured alike: then there is no ratio), regression}, regressions, compared, only_a, only_b (lists of keys), notes}. limit: fraction.
 function compare.records(a, b, limit)
     local before, order = index(a)
     local after, after_order = index(b)
-    local result = { rows = {}, regressions = 0, only_a = {}, only_b = {}, notes = {} }
+    local result = { rows = {}, regressions = 0, compared = 0, only_a = {}, only_b = {}, notes = {} }
     for _, key in ipairs(order) do
         if after[key] then
             local row = row_of(key, before[key], after[key], limit)
             result.rows[#result.rows + 1] = row
-            if row.verdict == "slower" or row.verdict == "more failures" then
-                result.regressions = result.regressions + 1
-            end
+            result.compared = result.compared + (row.difference and 0 or 1)
+            result.regressions = result.regressions + (row.regression and 1 or 0)
         else
             result.only_a[#result.only_a + 1] = key
         end
@@ -133,7 +176,7 @@ function compare.text(result)
     for _, note in ipairs(result.notes) do
         lines[#lines + 1] = "note: " .. note
     end
-    lines[#lines + 1] = ("%d compared, %d %s"):format(#result.rows, result.regressions,
+    lines[#lines + 1] = ("%d compared, %d %s"):format(result.compared, result.regressions,
         result.regressions == 1 and "regression" or "regressions")
     return lines
 end
@@ -151,8 +194,9 @@ function compare.print(path_a, path_b, limit_percent)
     end
     local result = compare.records(records[1], records[2], (limit_percent or DEFAULT_LIMIT_PERCENT) / 100)
     print(table.concat(compare.text(result), "\n"))
-    if #result.rows == 0 then
-        error({ usage = "the two folders have no comparison in common" }, 0)
+    if result.compared == 0 then
+        error({ usage = #result.rows > 0 and "nothing can be compared: the two runs were not measured alike"
+            or "the two folders have no comparison in common" }, 0)
     end
     return result.regressions > 0 and 3 or 0
 end

@@ -34,7 +34,8 @@ local function arm_row(arm)
     local failures = format.failures(summary.failures)
     return {
         arm.key, format.rate(published and published.rate_per_s), format.published_failures(published),
-        ("**%s** %s"):format(format.rate(summary.ok_per_s.median), format.spread(summary.ok_per_s)),
+        arm.state == "failed" and ("*failed: %s*"):format(arm.reason)
+            or ("**%s** %s"):format(format.rate(summary.ok_per_s.median), format.spread(summary.ok_per_s)),
         format.us(summary.response_us.p50), format.us(summary.response_us.p99), format.us(summary.response_us.max),
         failures == "" and "0" or failures, format.us(summary.server_cpu_us_per_request),
     }

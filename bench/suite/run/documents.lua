@@ -12,6 +12,7 @@
 --   from the comparison's); with url also processes = {name = Lua pattern of command lines}, to be watched.
 
 local files = require("bench.suite.system.files")
+local http = require("bench.suite.system.http")
 local stack = require("bench.suite.bring_up.stack")
 
 local documents = {}
@@ -42,6 +43,10 @@ local LOAD_DEFAULTS = { connections = 10, requests = 1000, keep_alive = false }
 local function check_arm(arm, comparison, where)
     if type(arm.stack) ~= "string" and type(arm.url) ~= "string" then
         fail(where, "needs stack = \"name\" or url = \"http://...\"")
+    end
+    local _, problem = http.split(arm.url or "http://localhost/")
+    if problem then
+        fail(where, problem)
     end
     arm.label = arm.label or arm.stack or arm.url
     arm.key = arm.label

@@ -1,6 +1,7 @@
 -- Artefacts provoked on purpose: each published oddity is brought about with the smallest set-up
 -- that shows it, beside the same set-up without it, and its cause is named from evidence.
 
+local arms = require("bench.suite.run.arms")
 local classify = require("bench.suite.analysis.classify")
 local comparison = require("bench.suite.run.comparison")
 local evidence = require("bench.suite.measurement.evidence")
@@ -171,7 +172,7 @@ catalogue["coarse-clock"] = {
 
 local function carry_out(trial, context)
     local result = { label = trial.label, stack = trial.stack, options = trial.options, slots = {}, variant = trial.options.variant }
-    local arm, handle = comparison.bring_up({ key = trial.label, label = trial.label, stack = trial.stack, options = trial.options,
+    local arm, handle = arms.bring_up({ key = trial.label, label = trial.label, stack = trial.stack, options = trial.options,
         variant = trial.options.variant }, context)
     if not handle then
         result.reason = arm.reason

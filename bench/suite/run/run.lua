@@ -5,7 +5,6 @@ local experiments = require("bench.suite.run.experiments")
 local files = require("bench.suite.system.files")
 local interpreters = require("bench.suite.run.interpreters")
 local interrupt = require("bench.suite.system.interrupt")
-local judge = require("bench.suite.analysis.judge")
 local live = require("bench.suite.report.live")
 local machine = require("bench.suite.system.machine")
 local plan = require("bench.suite.run.plan")
@@ -13,6 +12,7 @@ local process = require("bench.suite.system.process")
 local report = require("bench.suite.report.report")
 local results = require("bench.suite.report.results")
 local stack = require("bench.suite.bring_up.stack")
+local summary = require("bench.suite.analysis.summary")
 
 local run = {}
 
@@ -76,7 +76,7 @@ local function mark_disturbance(record)
             for _, arm in ipairs(part.arms or {}) do
                 for _, slot in ipairs(arm.slots) do
                     slots = slots + 1
-                    disturbed = disturbed + ((slot.foreign_cpus or 0) > judge.foreign_limit and 1 or 0)
+                    disturbed = disturbed + ((slot.foreign_cpus or 0) > summary.foreign_limit and 1 or 0)
                 end
             end
         end
@@ -93,7 +93,10 @@ local function finish(record, folder, parent, view)
     save(record, folder)
     -- From the file, so that rendering it again gives the same pages.
     report.write(results.load(folder) or record, folder)
-    results.mark_latest(parent, folder)
+    local linked, reason = results.mark_latest(parent, folder)
+    if view and not linked then
+        view:line("note: latest does not point to this run: " .. tostring(reason))
+    end
     if view then
         view:line("")
         view:line(record.complete and "complete" or "incomplete: what was measured is kept and marked")
@@ -131,7 +134,8 @@ function run.all(options)
     if options.on_folder then
         options.on_folder(folder)
     end
-    files.make_folder(context.scratch)
+    assert(files.make_folder(context.scratch))
+    save(record, folder) -- what cannot be written is an error now, not after the measuring
     announce(the_plan, context.live, record)
     local began = process.now()
     local ok, failure = interrupt.attempt(function()

@@ -6,21 +6,51 @@ local unistd = require("posix.unistd")
 
 local http = {}
 
+local DEFAULT_PORT = 80
+
+--- <url> in parts: {host, port, base = "http://host:port" (an IPv6 address in brackets), path (with its
+-- query; nil when there is none)}. A name, an IPv6 address in brackets and a missing port are fine, as
+-- for the load client. nil and what was expected for anything else.
+function http.split(url)
+    local authority, path = url:match("^http://([^/?#]+)([^#]*)")
+    local host, port = (authority or ""):match("^%[([%x:.]+)%]:?(%d*)$")
+    if not host then
+        host, port = (authority or ""):match("^([%w._-]+):?(%d*)$")
+    end
+    port = host and (port == "" and DEFAULT_PORT or tonumber(port))
+    if not host or port < 1 or port > 65535 then
+        return nil, ("invalid address '%s'; expected http://host[:port]/path"):format(url)
+    end
+    local shown = host:find(":", 1, true) and "[" .. host .. "]" or host
+    if path:sub(1, 1) == "?" then
+        path = "/" .. path
+    end
+    return { host = host, port = port, base = ("http://%s:%d"):format(shown, port), path = path ~= "" and path or nil }
+end
+
+-- A connected socket to the first address of <host> that takes the connection.
 local function open(host, port, timeout_s)
-    local fd, reason = socket.socket(socket.AF_INET, socket.SOCK_STREAM, 0)
-    if not fd then
-        return nil, reason
+    local list, unknown = socket.getaddrinfo(host, tostring(port), { family = socket.AF_UNSPEC, socktype = socket.SOCK_STREAM })
+    if not list then
+        return nil, ("%s: %s"):format(host, tostring(unknown))
     end
-    local seconds = math.floor(timeout_s)
+    local seconds, reason = math.floor(timeout_s), "no address"
     local micros = math.floor((timeout_s - seconds) * 1e6)
-    socket.setsockopt(fd, socket.SOL_SOCKET, socket.SO_RCVTIMEO, seconds, micros)
-    socket.setsockopt(fd, socket.SOL_SOCKET, socket.SO_SNDTIMEO, seconds, micros)
-    local ok, why = socket.connect(fd, { family = socket.AF_INET, addr = host, port = port })
-    if not ok then
-        unistd.close(fd)
-        return nil, why
+    for _, address in ipairs(list) do
+        local fd, why = socket.socket(address.family, socket.SOCK_STREAM, 0)
+        if fd then
+            socket.setsockopt(fd, socket.SOL_SOCKET, socket.SO_RCVTIMEO, seconds, micros)
+            socket.setsockopt(fd, socket.SOL_SOCKET, socket.SO_SNDTIMEO, seconds, micros)
+            local ok
+            ok, why = socket.connect(fd, address)
+            if ok then
+                return fd
+            end
+            unistd.close(fd)
+        end
+        reason = why
     end
-    return fd
+    return nil, reason
 end
 
 local function dechunk(text)
@@ -45,18 +75,18 @@ local function fields(head)
     return found
 end
 
---- GET of <url>..<path>; url is "http://a.b.c.d:port". extra: header lines, each ended by CR LF.
+--- GET of <url>..<path>; url as http.split() takes it. extra: header lines, each ended by CR LF.
 -- Returns {status, headers, body}, or nil and a reason. Each wait lasts at most <timeout_s>.
 function http.get(url, path, timeout_s, extra)
-    local host, port = url:match("^http://([%d.]+):(%d+)$")
-    if not host then
-        return nil, "not an address of this kind: " .. tostring(url)
+    local address, problem = http.split(tostring(url))
+    if not address then
+        return nil, problem
     end
-    local fd, reason = open(host, tonumber(port), timeout_s or 5)
+    local fd, reason = open(address.host, address.port, timeout_s or 5)
     if not fd then
         return nil, reason
     end
-    local request = "GET " .. path .. " HTTP/1.1\r\nHost: " .. host .. ":" .. port
+    local request = "GET " .. path .. " HTTP/1.1\r\nHost: " .. address.base:sub(8)
         .. "\r\nConnection: close\r\n" .. (extra or "") .. "\r\n"
     local sent, why = socket.send(fd, request)
     local parts = {}

@@ -31,7 +31,7 @@ local groups = { { name = "busy", pids = function() return { busy } end } }
 t.poll(10, function() return proc.process(busy).run_s >= 0.3 and proc.process(busy).state == "S" end)
 local seen = sample.take(groups).groups.busy
 t.is(seen.count, 1, "the group is seen while it lives")
-t.ok(seen.run_s >= 0.3 and seen.run_s < 0.35, ("0.3 s of work are seen as %.4f s"):format(seen.run_s))
+t.ok(seen.cpu_s >= 0.3 and seen.cpu_s < 0.35, ("0.3 s of work are seen as %.4f s"):format(seen.cpu_s))
 t.process.finish(busy, "KILL", 5)
 t.is(sample.take(groups).groups.busy.count, 0, "a dead process is no member")
 
@@ -85,9 +85,9 @@ t.ok(cost > 0 and cost < 0.5 * change.elapsed_s, "and what the sampling cost: " 
 t.ok(used.cpu_s > 0 and used.cpu_s <= change.elapsed_s, ("CPU time %.3f s of %.3f s elapsed"):format(used.cpu_s,
     change.elapsed_s))
 t.ok(math.abs(used.cpu_s - used.user_s - used.system_s) <= 0.03, "the fine time and the ticks agree within ticks")
-t.ok(used.voluntary > 0, "voluntary switches are counted")
+t.ok(used.voluntary_switches > 0, "voluntary switches are counted")
 t.ok(used.pss_kib > 0 and used.pss_kib <= used.rss_kib, "proportional memory is at most the resident")
-t.is(used.started, 0, "no process was replaced")
+t.is(used.started_processes, 0, "no process was replaced")
 t.ok(change.loopback.rx_bytes >= 20000, "bytes on the loopback interface are counted")
 local maxima = {}
 for _, queue in ipairs(sample.queue_maxima(records)) do
@@ -99,7 +99,7 @@ t.is(sock_diag.key("unix:" .. t.dir .. "/none.sock"), nil, "a missing socket fil
 
 t.process.finish(sleeper, "KILL", 5)
 groups[1].pids = function() return { unistd.getpid() } end
-t.is(sample.difference(after, sample.take(groups)).groups.busy.started, 1, "a new process in a group is counted")
+t.is(sample.difference(after, sample.take(groups)).groups.busy.started_processes, 1, "a new process in a group is counted")
 
 -- The sampler never outlives its parent.
 t.write_file(t.dir .. "/orphan.lua", [[

@@ -7,6 +7,7 @@ package.path = t.root .. "/?.lua;" .. package.path
 local compare = require("bench.suite.report.compare")
 local documents = require("bench.suite.run.documents")
 local judge = require("bench.suite.analysis.judge")
+local summary = require("bench.suite.analysis.summary")
 local synthetic = require("synthetic")
 
 local random = synthetic.generator(11)
@@ -61,7 +62,7 @@ t.is(judge.pair(slow, arm("one", { 9000 }), 0.05).winner, nil, "not from a singl
 local function claim_of(published_fast, published_slow, rates_fast, rates_slow)
     local arms = { a = arm("a", rates_fast, { published = published_fast }), b = arm("b", rates_slow, { published = published_slow }) }
     for _, each in pairs(arms) do
-        each.summary = judge.summary(each.slots)
+        each.summary = summary.of(each.slots)
     end
     return judge.claim({ faster = "a", slower = "b" }, arms, 0.05)
 end
@@ -79,13 +80,13 @@ t.ok(not judge.published_errors({ rate_per_s = 1, requests = 100, failed = 40, f
     "failures of kind length alone are no errors")
 
 -- Summaries.
-local broken = judge.summary(arm("x", { 100, 100, 100 }, { failed = 0.5 }).slots)
+local broken = summary.of(arm("x", { 100, 100, 100 }, { failed = 0.5 }).slots)
 t.like(table.concat(broken.marks, " "), "33%.3 %% of the requests failed", "failures are marked")
 t.is(broken.answers_per_s, 150, "what a client that does not look would print")
 t.is(broken.requests.failed, 150, "failures are summed over the rounds")
-t.like(table.concat(judge.summary(arm("x", { 100, 101 }, { foreign = 1 }).slots).marks, " "), "other programs",
+t.like(table.concat(summary.of(arm("x", { 100, 101 }, { foreign = 1 }).slots).marks, " "), "other programs",
     "a busy machine is marked")
-t.is(judge.summary({}), nil, "nothing measured, no summary")
+t.is(summary.of({}), nil, "nothing measured, no summary")
 
 -- The bound of a page that blocks, and Little's law.
 local record = judge.comparison({ load = { connections = 40, wait_s = 0.4 }, arms = { arm("a", { 10, 10, 10 }, { children = 4 }) } }, 2)
@@ -114,10 +115,48 @@ result = compare.records(before, same, 0.05)
 t.is(result.regressions, 1, "one stack 30 % slower: one regression")
 t.like(table.concat(compare.text(result), "\n"), "nginx%-lua .*slower", "it is named")
 
--- Welch's interval against a worked example: logs of 1, 2, 3 and of 2, 3, 4 times e.
-local e = math.exp(1)
-local ratio = compare.independent_ratio({ e, e ^ 2, e ^ 3 }, { e ^ 2, e ^ 3, e ^ 4 })
-t.ok(math.abs(math.log(ratio.ratio) - 1) < 1e-9 and math.abs(math.log(ratio.low) - (1 - 2.776445 * math.sqrt(2 / 3))) < 1e-5,
-    "the interval of two independent samples")
+-- What died is failed: no ratio leaves out a round, and both sides of the claim say so.
+local died, lives = arm("died", { 94789, 54324, 94660, 100598, 0, 0 }), arm("lives", { 90000, 91000, 90500, 92000, 90100, 90400 })
+died.ended = { after_round = 4, reason = "server ended by itself (signal 9)" }
+for _, each in ipairs({ died, lives }) do
+    each.summary = summary.of(each.slots)
+end
+t.is(died.summary.ok_per_s.median, 94724.5, "a round without a success is not averaged into the rate")
+t.is(died.summary.failed_slots, 2, "it is counted as a failed slot")
+local pair = judge.pair(lives, died, 0.05)
+t.ok(not pair.ratio and not pair.winner, "no ratio and no winner from the rounds before the end")
+t.like(pair.text, "died ended after round 4: server ended by itself", "the end is named")
+local judged = judge.claim({ faster = "died", slower = "lives" }, { died = died, lives = lives }, 0.05)
+t.is(judged.judgement, "failed", "a claim about it is not decided")
+t.like(judged.evidence, "ended after round 4", "and says why")
+local paused = arm("paused", { 100, 0, 100, 100, 100 })
+t.is(summary.trouble(paused), "failed in round 2 of 5: no request succeeded", "one slot without a success is trouble too")
+t.is(summary.trouble(lives), nil, "an arm that served in every round has none")
+
+-- Unlike is not compared: each condition is named.
+local function compared(change)
+    local one, two = synthetic.results(all, { seed = 1 }), synthetic.results(all, { seed = 2 })
+    change(two, two.documents[2].parts[1])
+    local outcome = compare.records(one, two, 0.05)
+    return outcome, table.concat(compare.text(outcome), "\n")
+end
+for _, case in ipairs({
+    { "connections 100, 64", function(_, part) part.load = setmetatable({ connections = 64 }, { __index = part.load }) end },
+    { "kept connections no, yes", function(_, part) part.load = setmetatable({ keep_alive = true }, { __index = part.load }) end },
+    { "profile default, quick", function(record) record.profile = "quick" end },
+    { "hosts none, b %(load%)", function(record) record.hosts = { { name = "b", role = "load" } } end },
+    { "expected bytes 12, 13", function(_, part) part.expect = setmetatable({ bytes = 13 }, { __index = part.expect }) end },
+    { "url none, http://b/", function(_, part) part.arms[1].url = "http://b/" end },
+}) do
+    local outcome, lines = compared(case[2])
+    t.like(lines, "not comparable: [^\n]*" .. case[1], case[1] .. ": named, not comparable")
+    t.is(outcome.regressions, 0, case[1] .. ": no regression is made of it")
+end
+local outcome = compared(function(_, part)
+    for _, slot in ipairs(part.arms[1].slots) do
+        slot.client.requests.ok, slot.ok_per_s = slot.round == 5 and 0 or slot.client.requests.ok, slot.round == 5 and 0 or slot.ok_per_s
+    end
+end)
+t.is(outcome.regressions, 1, "an arm that fails in B and not in A is a regression")
 
 t.done()
