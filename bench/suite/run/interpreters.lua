@@ -144,12 +144,22 @@ function interpreters.run(step, context, records)
         for _, cell in ipairs(plan.shuffled(ready, context.random)) do
             context.live:status(("%s  %s  round %d/%d  %s, %s"):format(step.document.name, record.name, round, step.rounds,
                 cell.program, cell.title))
-            cell.runs[#cell.runs + 1] = interpreters.time(cell.argv)
+            local once = interpreters.time(cell.argv)
+            cell.runs[#cell.runs + 1] = once
+            if once.code ~= 0 and not cell.problem then
+                cell.problem = ("failed in round %d: exit code %d"):format(round, once.code)
+                context.live:line(("  %s, %s: %s"):format(cell.program, cell.title, cell.problem))
+            end
             context.live:advance(step.seconds / (step.rounds * #ready))
         end
         record.rounds = round
     end
     record.pairs = {}
+    for i = #ready, 1, -1 do
+        if ready[i].problem then -- its times are those of a failure
+            table.remove(ready, i)
+        end
+    end
     for _, cell in ipairs(ready) do
         summarise(cell)
         context.live:line(("  %-7s %-10s %6.3f s"):format(cell.program, cell.title, cell.real_s.median))

@@ -182,6 +182,11 @@ function run.exit_code(record)
                     return 3
                 end
             end
+            for _, cell in ipairs(part.cells or {}) do
+                if #cell.runs > 0 and cell.problem then
+                    return 3
+                end
+            end
         end
     end
     return 0
