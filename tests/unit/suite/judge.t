@@ -143,8 +143,8 @@ end
 for _, case in ipairs({
     { "connections 100, 64", function(_, part) part.load = setmetatable({ connections = 64 }, { __index = part.load }) end },
     { "kept connections no, yes", function(_, part) part.load = setmetatable({ keep_alive = true }, { __index = part.load }) end },
-    { "profile default, quick", function(record) record.profile = "quick" end },
-    { "hosts none, b %(load%)", function(record) record.hosts = { { name = "b", role = "load" } } end },
+    { "profile default, quick", function(whole) whole.profile = "quick" end },
+    { "hosts none, b %(load%)", function(whole) whole.hosts = { { name = "b", role = "load" } } end },
     { "expected bytes 12, 13", function(_, part) part.expect = setmetatable({ bytes = 13 }, { __index = part.expect }) end },
     { "url none, http://b/", function(_, part) part.arms[1].url = "http://b/" end },
 }) do
