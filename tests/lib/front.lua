@@ -1,8 +1,11 @@
 -- SPDX-License-Identifier: MIT
 --
--- front.lua - a real nginx, Apache or lighttpd in front of a FastCGI address, with a
--- small configuration of the test's own. (The shipped configurations are tested
--- through the stacks.)
+-- front.lua - a real web server in front of a FastCGI address: nginx, Apache or lighttpd with a
+-- small configuration of the test's own, or any of the six with the shipped one.
+--
+--   front.shipped(kind, {fcgi = address, keepalive = n, workers = n}) -> f: with conf/ as it is.
+--     keepalive: idle connections to the server, 0 or nil: none is kept (lighttpd, Caddy: never)
+--   front.six: their kinds, and front.keeps[kind]; front.missing(kind): nil, or why it cannot run
 --
 --   front.nginx{fcgi = address, keepalive = n, workers = n, location = "extra directives",
 --               http = "extra", server = "extra"} -> f
@@ -122,9 +125,8 @@ local kinds = {
 }
 
 local function run(self)
-    local row = kinds[self.kind]
-    local command = row.command(self.dir)
-    command.stderr, command.stdout = self.dir .. "/start.log", self.dir .. "/start.log"
+    local command = self.command
+    command.stderr, command.stdout = self.start_log, self.start_log
     command.nofile = self.options.nofile
     self.pid = process.spawn(command)
     local connect = require("fcgi").connect
@@ -137,17 +139,17 @@ local function run(self)
         return not process.alive(self.pid) and "dead"
     end)
     if up ~= true then
-        error(self.kind .. " did not start: " .. (process.read_file(self.dir .. "/start.log") or "")
-            .. self:error_log())
+        error(self.kind .. " did not start: " .. (process.read_file(self.start_log) or "") .. self:error_log())
     end
     return self
 end
 
-local function start(kind, options)
+local function new(kind, options)
     number = number + 1
     local self = setmetatable({
         kind = kind, dir = testing.dir .. "/" .. kind .. "-" .. number, port = testing.free_port(), options = options,
     }, instance)
+    self.start_log = self.dir .. "/start.log"
     assert(stat.mkdir(self.dir, 511))
     -- The web server's workers may run as another user and need to get through.
     process.run { "chmod", "755", testing.dir, self.dir }
@@ -156,8 +158,13 @@ local function start(kind, options)
         process.run { "chmod", "666", path }
     end
     self.url = "http://127.0.0.1:" .. self.port
-    local row = kinds[kind]
+    return self
+end
+
+local function start(kind, options)
+    local self, row = new(kind, options), kinds[kind]
     process.write_file(self.dir .. "/" .. row.file, row.text(self, options))
+    self.command = row.command(self.dir)
     return run(self)
 end
 
@@ -168,13 +175,50 @@ for kind in pairs(kinds) do
 end
 
 front.kinds = { "nginx", "apache", "lighttpd" }
+front.six = { "nginx", "apache", "lighttpd", "haproxy", "h2o", "caddy" }
+front.keeps = { nginx = true, apache = true, haproxy = true, h2o = true }
+
+-- The suite's constructors, which run what conf/ has.
+package.path = testing.root .. "/?.lua;" .. package.path
+local function suite()
+    return require("bench.suite.bring_up.programs"), require("bench.suite.bring_up.assembly")
+end
+
+local CONSTRUCTORS = {
+    nginx = "nginx_fastcgi", apache = "apache_fastcgi", haproxy = "haproxy", h2o = "h2o", caddy = "caddy",
+    lighttpd = function(s, programs)
+        return programs.lighttpd(s, "fastcgi.conf", { socket = s.socket })
+    end,
+}
+
+function front.missing(kind)
+    local path, reason = suite().find(kind, testing.root)
+    return not path and reason or nil
+end
+
+function front.shipped(kind, options)
+    local self = new(kind, options)
+    local programs, assembly = suite()
+    local s = assembly.new({ name = kind, pages = {}, takes = {} }, {
+        dir = self.dir, port = self.port, children = options.keepalive, keepalive = options.keepalive or 0,
+        workers = options.workers,
+    }, testing.root)
+    s.socket, s.tcp_port = options.fcgi:match("^unix:(.*)$"), tonumber(options.fcgi:match("^127%.0%.0%.1:(%d+)$"))
+    programs.copy_pages(testing.root .. "/bench/pages", self.dir .. "/pages")
+    local constructor = CONSTRUCTORS[kind]
+    local program = (programs[constructor] or constructor)(s, programs)
+    self.command = { env = program.env, cwd = self.dir, unpack(program.argv) }
+    self.start_log = program.log
+    return run(self)
+end
 
 function instance:get(path, options)
     return http.get(self.url .. path, options)
 end
 
 function instance:error_log()
-    return process.read_file(self.dir .. "/error.log") or ""
+    return (process.read_file(self.dir .. "/error.log") or "")
+        .. (not self.start_log:find("/error%.log$") and process.read_file(self.start_log) or "")
 end
 
 function instance:access_log()

@@ -48,7 +48,7 @@ function http.get(url, options)
     local answer = {
         exit = result.status, error = result.err, head = head, headers = {},
         body = process.read_file(base .. ".body") or "", seconds = tonumber(result.out),
-        status = tonumber(head:match("^HTTP/[%d.]+ (%d+)")),
+        status = tonumber(("\n" .. head):match(".*\nHTTP/[%d.]+ (%d+)")), -- the last: 100 may come first
     }
     if options.head then
         answer.body = ""
