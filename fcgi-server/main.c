@@ -2,8 +2,10 @@
 /*
  * fcgi-server - runs C and Lua handlers behind a web server that speaks FastCGI.
  */
+#include "base/calendar.h"
 #include "base/descriptors.h"
 #include "base/log.h"
+#include "base/log_target.h"
 #include "base/process_title.h"
 #include "base/signals.h"
 #include "child/child.h"
@@ -16,9 +18,11 @@
 #include "master/control.h"
 #include "master/listener.h"
 #include "master/master.h"
+#include "master/pid_file.h"
 #include "master/succession.h"
 #include "status/access_log.h"
 #include "status/board.h"
+#include "status/child_logs.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -67,16 +71,21 @@ answer(const struct config *config, int *status)
     return true;
 }
 
+/* Opens the logs. A reload is not refused because a reader is absent that may come back:
+ * until then lines are lost and counted. */
 static int
 open_logs(const struct config *config)
 {
     char error[600];
-    if (log_open(config->log, config->log_level) == -1) {
-        snprintf(error, sizeof error, "cannot open the log %s: %s", config->log, strerror(errno));
-        return fail(EXIT_SYSTEM, error);
-    }
+    bool reload = succession_is_check();
     if (access_log_open(config, error, sizeof error) == -1)
-        return fail(EXIT_SYSTEM, error);
+        return fail(EXIT_USAGE, error);
+    if (log_open(config->log, config->log_level, error, sizeof error) == -1 ||
+        child_logs_open(config, error, sizeof error) == -1) {
+        bool passing = reload && log_target_may_come(errno);
+        fail(EXIT_SYSTEM, error);
+        return passing ? EXIT_GOOD : EXIT_SYSTEM;
+    }
     return EXIT_GOOD;
 }
 
@@ -89,6 +98,9 @@ test(const struct config *config)
     if (succession_is_check() && config->children == 0)
         return fail(EXIT_USAGE, "children = 0 (no master) cannot be reached by a reload: restart");
     if (listener_check(config, &error) == -1)
+        return fail(EXIT_USAGE, error.text);
+    if (succession_is_check() &&
+        pid_file_check(config->pid_file, getppid(), error.text, sizeof error.text) == -1)
         return fail(EXIT_USAGE, error.text);
     if ((status = open_logs(config)) != EXIT_GOOD || (status = try_handlers(config)) != EXIT_GOOD)
         return status;
@@ -120,6 +132,7 @@ serve_alone(const struct config *config, struct listener *listener)
         .handover_fd = {-1, -1},
         .notice_fd = -1,
         .output_fd = -1,
+        .log_fd = -1,
     };
     int status = child_live(&heritage);
     listener_close(listener);
@@ -133,7 +146,10 @@ close_inherited(const struct config *config)
     int listening = config->listen != NULL && strncmp(config->listen, "fd:", 3) == 0
                         ? descriptors_number(config->listen + 3)
                         : LISTENER_SYSTEMD_FD;
-    return descriptors_close_others((int[]){config->ready_fd, listening}, 2);
+    const int keep[] = {config->ready_fd, listening, log_target_descriptor(config->log),
+                        log_target_descriptor(config->access_log),
+                        log_target_descriptor(config->slow_log)};
+    return descriptors_close_others(keep, sizeof keep / sizeof *keep);
 }
 
 /* The socket that a former image of this process has open, if its address is
@@ -170,6 +186,7 @@ main(int argc, char **argv)
     signals_reset();
     if (descriptors_secure() == -1)
         return EXIT_SYSTEM;
+    calendar_open();
     struct succession *left = succession_read();
     signals_let_end(left == NULL);
     if (config_load(&config, argc, argv, &error) == -1)
@@ -186,6 +203,9 @@ main(int argc, char **argv)
     /* What was good for the check has gone since: serving matters more than logs. */
     if ((status = open_logs(&config)) != EXIT_GOOD && left == NULL)
         return status;
+    if (left == NULL && config.children > 0 &&
+        pid_file_check(config.pid_file, 0, error.text, sizeof error.text) == -1)
+        return fail(EXIT_USAGE, error.text);
     if (config.children > 0)
         privileges_raise_files();
     if (config.children > 0 && left == NULL && (status = try_handlers(&config)) != EXIT_GOOD)

@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #define DESCRIPTORS_KEEP_MAX 16
+#define DESCRIPTORS_SEND_MAX 8
 
 /* Opens /dev/null on those of 0, 1 and 2 that are closed, so that no file of ours
  * ends up there. Returns 0, or -1 with errno. */
@@ -20,6 +21,15 @@ int descriptors_close_others(const int *keep, size_t count);
 
 /* The descriptor that <text> names, in decimal digits alone; -1 if it names none. */
 int descriptors_number(const char *text);
+
+/* Sends copies of the <count> descriptors <fds> (at most DESCRIPTORS_SEND_MAX; -1: none in
+ * that place) through the unix socket <socket>, as one message, without waiting. Returns 0,
+ * or -1 with errno. */
+int descriptors_send(int socket, const int *fds, size_t count);
+
+/* Takes one such message: <count> descriptors, close-on-exec. Returns 1, 0 if none waits, -1
+ * with errno. */
+int descriptors_receive(int socket, int *fds, size_t count);
 
 /* A pipe, close-on-exec; the ends in <nonblock> (bit 0: read, bit 1: write) do
  * not block. Returns 0, or -1 with errno. */

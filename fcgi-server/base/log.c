@@ -1,214 +1,259 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/log.h"
+#include "base/calendar.h"
+#include "base/clock.h"
+#include "base/log_target.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <syslog.h>
-#include <time.h>
 #include <unistd.h>
 
-#define LINE_SIZE  8192
-#define CHILD_MARK '\x1e' /* begins a child's own line: mark, level digit, text */
+#define LINE_SIZE 8192
+#define HEAD_SIZE 160       /* time, pid, level */
+#define ROOM      (1 << 18) /* bytes that wait for a slow reader */
+#define RETRY_MS  1000      /* how often a target that has gone is looked for */
+#define MESSAGES  64        /* of one child, before the others have their turn */
 #define SYSLOG_LEVEL(level)                                                                        \
     ((const int[]){LOG_ERR, LOG_WARNING, LOG_NOTICE, LOG_INFO, LOG_DEBUG}[level])
 
+/* What a child sends; the text has no NUL. */
+struct message {
+    uint32_t level;
+    uint32_t lost; /* messages before this one */
+    char text[LINE_SIZE];
+};
+
 static struct {
-    const char *target;
-    int fd;
+    struct log_target target;
     enum log_level level;
-    bool syslog;
-    bool may_block; /* not a regular file: ask before writing */
-    bool child;
-    unsigned long dropped;
-} log_state = {
-    .target = "stderr", .fd = STDERR_FILENO, .level = LOG_LEVEL_NOTICE, .may_block = true};
+    int child_fd; /* -1: this is no child */
+    uint32_t child_lost;
+    uint64_t lost; /* as log_lost() tells */
+    uint64_t told; /* of those */
+    int64_t retry_ms;
+} state = {
+    .target = {.name = "stderr", .fd = STDERR_FILENO},
+    .level = LOG_LEVEL_NOTICE,
+    .child_fd = -1,
+};
 
-static const char *const level_names[] = {"error", "warn", "notice", "info", "debug"};
+/* --- the target ----------------------------------------------------------------------- */
 
-/* --- where lines go ------------------------------------------------------------- */
-
-static int
-open_syslog(void)
+int
+log_open(const char *target, enum log_level level, char *error, size_t error_size)
 {
-    struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = "/dev/log"};
-    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd != -1 && connect(fd, (struct sockaddr *)&address, sizeof address) == -1) {
-        int reason = errno;
-        close(fd);
-        errno = reason;
-        return -1;
-    }
-    return fd;
+    state.level = level;
+    return log_target_open(&state.target, target, ROOM, error, error_size);
 }
 
 int
-log_open(const char *target, enum log_level level)
+log_reopen(char *error, size_t error_size)
 {
-    bool is_syslog = strcmp(target, "syslog") == 0;
-    int fd;
-    if (strcmp(target, "stderr") == 0)
-        fd = STDERR_FILENO;
-    else if (is_syslog)
-        fd = open_syslog();
-    else
-        fd = open(target, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0640);
-    if (fd == -1)
-        return -1;
-    if (log_state.fd > STDERR_FILENO)
-        close(log_state.fd);
-    struct stat status;
-    log_state.target = target;
-    log_state.level = level;
-    log_state.syslog = is_syslog;
-    log_state.fd = fd;
-    log_state.may_block = fstat(fd, &status) == -1 || !S_ISREG(status.st_mode);
-    return 0;
+    return log_target_reopen(&state.target, error, error_size);
 }
 
-int
-log_reopen(void)
+bool
+log_flush(void)
 {
-    return log_open(log_state.target, log_state.level);
+    int reason = errno;
+    bool empty = state.target.rest_used == 0 || log_target_flush(&state.target);
+    errno = reason;
+    return empty;
 }
 
-void
-log_become_child(void)
+uint64_t
+log_lost(void)
 {
-    log_state.child = true;
-    log_state.syslog = false;
-    log_state.fd = STDERR_FILENO;
-    log_state.may_block = false; /* the pipe to the master is non-blocking at this end */
-}
-
-/* One attempt; what does not go is lost, and counted. A line may be cut when the
- * disk fills up within it. */
-static bool
-put(const char *text, size_t length)
-{
-    struct pollfd ready = {.fd = log_state.fd, .events = POLLOUT};
-    if (log_state.may_block && !log_state.syslog && poll(&ready, 1, 0) != 1)
-        return false;
-    ssize_t written;
-    do
-        written = write(log_state.fd, text, length);
-    while (written == -1 && errno == EINTR);
-    return written == (ssize_t)length;
+    return state.lost + state.target.lost;
 }
 
 static void
-deliver(const char *text, size_t length)
+put(const char *line, size_t length)
 {
-    if (log_state.dropped > 0) {
-        char note[80];
-        int size = snprintf(note, sizeof note, "%lu log lines were lost before this one\n",
-                            log_state.dropped);
-        if (put(note, (size_t)size))
-            log_state.dropped = 0;
+    char ignored[256];
+    int64_t now_ms = state.target.broken ? clock_ms() : 0;
+    if (state.target.broken && now_ms >= state.retry_ms) {
+        state.retry_ms = now_ms + RETRY_MS;
+        log_target_reopen(&state.target, ignored, sizeof ignored);
     }
-    if (!put(text, length))
-        log_state.dropped++;
+    log_target_put(&state.target, line, length);
+    state.lost += state.target.lost;
+    state.target.lost = 0;
 }
 
 /* --- lines ------------------------------------------------------------------------ */
 
+/* "2026-01-31T12:00:00.123+0100 [42] warn: ", or what syslog takes. */
 static size_t
-stamp(char *text, size_t size)
+begin_line(char head[static HEAD_SIZE], enum log_level level, int pid)
 {
-    struct timespec now;
-    struct tm local;
-    clock_gettime(CLOCK_REALTIME, &now);
-    localtime_r(&now.tv_sec, &local);
-    size_t length = strftime(text, size, "%Y-%m-%dT%H:%M:%S", &local);
-    length += (size_t)snprintf(text + length, size - length, ".%03ld", now.tv_nsec / 1000000);
-    return length + strftime(text + length, size - length, "%z", &local);
+    static const char *const names[] = {"error", "warn", "notice", "info", "debug"};
+    char date[CALENDAR_SIZE];
+    if (state.target.syslog)
+        return (size_t)snprintf(head, HEAD_SIZE,
+                                "<%d>fcgi-server[%d]: ", LOG_DAEMON | SYSLOG_LEVEL(level), pid);
+    calendar_precise(date, clock_wall_ms());
+    return (size_t)snprintf(head, HEAD_SIZE, "%s [%d] %s: ", date, pid, names[level]);
 }
 
-/* "2026-01-31T12:00:00.123+0100 [42] warn: text\n", or what syslog takes. */
 static void
 write_line(enum log_level level, int pid, const char *text, size_t length)
 {
-    char line[LINE_SIZE + 128];
-    size_t at;
-    if (log_state.syslog)
-        at = (size_t)snprintf(line, 128, "<%d>fcgi-server[%d]: ", LOG_DAEMON | SYSLOG_LEVEL(level),
-                              pid);
-    else {
-        at = stamp(line, 64);
-        at += (size_t)snprintf(line + at, 64, " [%d] %s: ", pid, level_names[level]);
-    }
+    char line[HEAD_SIZE + LINE_SIZE + 1];
+    size_t at = begin_line(line, level, pid);
     memcpy(line + at, text, length);
     at += length;
-    if (!log_state.syslog)
-        line[at++] = '\n';
-    deliver(line, at);
+    line[at++] = '\n';
+    put(line, at);
+}
+
+/* Says how many lines were lost, once one goes again. */
+static void
+tell_lost(void)
+{
+    char text[80];
+    uint64_t lost = state.lost;
+    if (lost == state.told || !log_flush())
+        return;
+    int length = snprintf(text, sizeof text, "%llu log lines were lost before this one",
+                          (unsigned long long)(lost - state.told));
+    write_line(LOG_LEVEL_WARN, getpid(), text, (size_t)length);
+    if (state.lost == lost)
+        state.told = lost;
+    else
+        state.lost = lost; /* the note itself is none of them */
+}
+
+static void
+log_text(enum log_level level, int pid, const char *text, size_t length)
+{
+    tell_lost();
+    write_line(level, pid, text, length);
+}
+
+/* --- children -------------------------------------------------------------------------- */
+
+void
+log_become_child(int fd)
+{
+    state.child_fd = fd;
+}
+
+static void
+send_message(struct message *message, enum log_level level, size_t length)
+{
+    ssize_t sent;
+    message->level = level;
+    message->lost = state.child_lost;
+    do
+        sent = send(state.child_fd, message, offsetof(struct message, text) + length,
+                    MSG_DONTWAIT | MSG_NOSIGNAL);
+    while (sent == -1 && errno == EINTR);
+    state.child_lost = sent == -1 ? state.child_lost + 1 : 0;
+}
+
+int
+log_read_child(int fd, int pid)
+{
+    struct message message;
+    for (int i = 0; i < MESSAGES; i++) {
+        ssize_t length = recv(fd, &message, sizeof message, MSG_DONTWAIT);
+        if (length == -1 && errno == EINTR)
+            continue;
+        if (length == -1)
+            return errno == EAGAIN ? 0 : -1;
+        if (length < (ssize_t)offsetof(struct message, text) || message.level > LOG_LEVEL_DEBUG)
+            return -1;
+        state.lost += message.lost;
+        log_text((enum log_level)message.level, pid, message.text,
+                 (size_t)length - offsetof(struct message, text));
+    }
+    return 0;
 }
 
 void
 log_line(enum log_level level, const char *format, ...)
 {
-    if (level > log_state.level)
+    if (level > state.level)
         return;
     int reason = errno;
-    char text[LINE_SIZE];
+    struct message message;
+    char *text = message.text;
     va_list arguments;
     va_start(arguments, format);
-    int printed = vsnprintf(text + 2, sizeof text - 3, format, arguments);
+    int printed = vsnprintf(text, sizeof message.text, format, arguments);
     va_end(arguments);
     size_t length = printed < 0 ? 0 : (size_t)printed;
-    if (length > sizeof text - 4) {
-        length = sizeof text - 4;
-        memcpy(text + 2 + length - 3, "...", 3);
+    if (length >= sizeof message.text) {
+        length = sizeof message.text - 1;
+        memcpy(text + length - 3, "...", 3);
     }
-    for (size_t i = 2; i < length + 2; i++)
+    for (size_t i = 0; i < length; i++)
         if ((unsigned char)text[i] < 0x20 && text[i] != '\t')
             text[i] = '?';
-    if (log_state.child) {
-        text[0] = CHILD_MARK;
-        text[1] = (char)('0' + level);
-        text[length + 2] = '\n';
-        deliver(text, length + 3);
-    } else {
-        write_line(level, getpid(), text + 2, length);
-    }
+    if (state.child_fd != -1)
+        send_message(&message, level, length);
+    else
+        log_text(level, getpid(), text, length);
     errno = reason;
 }
 
-void
-log_relay(int pid, const char *line, size_t length, int decorate)
+/* --- what handlers print ------------------------------------------------------------------ */
+
+/* Bytes that a terminal would take as a command, those of UTF-8's C1 set included. */
+static bool
+is_control(const char *text, size_t i, size_t length)
 {
-    enum log_level level = LOG_LEVEL_NOTICE;
+    unsigned char byte = (unsigned char)text[i];
+    unsigned char before = i > 0 ? (unsigned char)text[i - 1] : 0;
+    unsigned char next = i + 1 < length ? (unsigned char)text[i + 1] : 0;
+    return (byte < 0x20 && byte != '\t') || byte == 0x7f ||
+           (byte == 0xc2 && next >= 0x80 && next < 0xa0) ||
+           (before == 0xc2 && byte >= 0x80 && byte < 0xa0);
+}
+
+/* Copies as much of <text> as fits, escaped. Returns how much it took; <used>: the copy. */
+static size_t
+escape(char copy[static LINE_SIZE], size_t *used, const char *text, size_t length)
+{
+    static const char digits[] = "0123456789abcdef";
+    size_t i;
+    *used = 0;
+    for (i = 0; i < length && *used + 4 <= LINE_SIZE; i++) {
+        unsigned char byte = (unsigned char)text[i];
+        if (!is_control(text, i, length)) {
+            copy[(*used)++] = text[i];
+            continue;
+        }
+        const char code[4] = {'\\', 'x', digits[byte >> 4], digits[byte & 15]};
+        memcpy(copy + *used, code, sizeof code);
+        *used += sizeof code;
+    }
+    return i;
+}
+
+void
+log_printed(int pid, const char *line, size_t length, bool decorate)
+{
+    char copy[LINE_SIZE + 1];
+    size_t used;
     int reason = errno;
-    bool own = length >= 2 && line[0] == CHILD_MARK && line[1] >= '0' && line[1] <= '4';
-    if (own) {
-        level = (enum log_level)(line[1] - '0');
-        line += 2;
-        length -= 2;
-    }
-    if (own || decorate || log_state.syslog) {
-        for (size_t done = 0; done < length || length == 0; done += LINE_SIZE) {
-            size_t part = length - done < LINE_SIZE ? length - done : LINE_SIZE;
-            write_line(level, pid, line + done, part);
-            if (length == 0)
-                break;
+    tell_lost();
+    do {
+        size_t taken = escape(copy, &used, line, length);
+        line += taken;
+        length -= taken;
+        if (decorate || state.target.syslog) {
+            write_line(LOG_LEVEL_NOTICE, pid, copy, used);
+            continue;
         }
-    } else {
-        char copy[LINE_SIZE + 1];
-        for (size_t done = 0; done < length; done += LINE_SIZE) {
-            size_t part = length - done < LINE_SIZE ? length - done : LINE_SIZE;
-            memcpy(copy, line + done, part);
-            if (done + part == length)
-                copy[part] = '\n';
-            deliver(copy, part + (done + part == length));
-        }
-    }
+        if (length == 0)
+            copy[used++] = '\n';
+        put(copy, used);
+    } while (length > 0);
     errno = reason;
 }

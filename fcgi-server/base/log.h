@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * log.h - one line per event, to a file, standard error or syslog. The master
- * writes; children send their lines to the master through their standard error,
- * so that reopening and a full disk concern one process only. Nothing here
- * blocks: a line that cannot be written now is dropped and counted, and the
- * number is told with the next one that can. All functions keep errno.
+ * log.h - one line per event, to the target of --log. The master writes; a child sends its
+ * lines to the master as messages, so that reopening and a full disk concern one process
+ * only, and nothing that a handler prints can pass for a line of the server. Nothing here
+ * waits: a line that cannot be written is dropped and counted, and the number is told with
+ * the next one that can. All functions keep errno.
  */
 #ifndef LOG_H
 #define LOG_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum log_level {
     LOG_LEVEL_ERROR = 0,
@@ -29,20 +31,31 @@ __attribute__((format(printf, 2, 3))) void log_line(enum log_level level, const 
 #define log_info(...)   log_line(LOG_LEVEL_INFO, __VA_ARGS__)
 #define log_debug(...)  log_line(LOG_LEVEL_DEBUG, __VA_ARGS__)
 
-/* Opens <target>: a path, "stderr" or "syslog". Lines above <level> are dropped.
- * Until the first call lines go to standard error. Returns 0, or -1 with errno
- * and the former target still in force. */
-int log_open(const char *target, enum log_level level);
+/* Opens <target> as log_target.h has it. Lines above <level> are dropped. Until the first
+ * call lines go to standard error. Returns 0, or -1 with a message in <error> and errno; the
+ * former target is still in force, or, without one, lines are lost and counted until the
+ * target can be opened. */
+int log_open(const char *target, enum log_level level, char *error, size_t error_size);
 
 /* Opens the same target again, for log rotation. Returns as log_open(). */
-int log_reopen(void);
+int log_reopen(char *error, size_t error_size);
 
-/* From now on lines leave through standard error in the form that the master's
- * log_relay() understands. Called in a child, once. */
-void log_become_child(void);
+/* Writes what a slow target has not taken yet, as far as it goes now. Returns whether
+ * nothing is left. */
+bool log_flush(void);
 
-/* Writes one line that child <pid> printed: its own log lines as they are, other
- * output decorated with time and pid if <decorate>. */
-void log_relay(int pid, const char *line, size_t length, int decorate);
+/* Lines that this process has lost, and those that its children say they have. */
+uint64_t log_lost(void);
+
+/* From now on lines leave as messages through the socket <fd>. Called in a child, once. */
+void log_become_child(int fd);
+
+/* Logs the messages that wait at the master's end <fd> of the socket of child <pid>.
+ * Returns 0, or -1 at their end. */
+int log_read_child(int fd, int pid);
+
+/* Logs one line that a handler in child <pid> printed, with time and pid if <decorate>.
+ * Control characters become \xHH. */
+void log_printed(int pid, const char *line, size_t length, bool decorate);
 
 #endif

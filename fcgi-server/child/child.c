@@ -12,7 +12,7 @@
 #include "config/engines.h"
 #include "engine/engine.h"
 #include "handler/router.h"
-#include "status/access_log.h"
+#include "status/child_logs.h"
 #include "status/status.h"
 
 #include <errno.h>
@@ -63,6 +63,32 @@ retiring(void)
     tell_master(NOTICE_RETIRING);
 }
 
+/* With a master it has opened them and says which, once for each signal at least. */
+static void
+renew_logs(void)
+{
+    char error[512];
+    int fds[CHILD_LOG_COUNT];
+    if (self.heritage->master == 0) {
+        if (log_reopen(error, sizeof error) == -1)
+            log_error("%s; going on with the old one", error);
+        if (child_logs_reopen(error, sizeof error) == -1)
+            log_error("%s; going on with the old one", error);
+    }
+    while (descriptors_receive(self.heritage->log_fd, fds, CHILD_LOG_COUNT) == 1)
+        child_logs_take(fds);
+}
+
+static void
+on_log_gone(void)
+{
+    char ignored[512];
+    if (self.heritage->master != 0)
+        tell_master(NOTICE_LOG_GONE);
+    else
+        child_logs_reopen(ignored, sizeof ignored);
+}
+
 static void
 on_signal(int number)
 {
@@ -82,14 +108,7 @@ on_signal(int number)
         raise_order(CHILD_CLOSE);
         break;
     case SIGUSR1:
-        if (alone)
-            log_reopen();
-        /* A child that may not open the file again makes room for one that
-         * inherits it from the master. */
-        if (access_log_reopen() == -1 && !alone) {
-            retiring();
-            raise_order(CHILD_DRAIN);
-        }
+        renew_logs();
         break;
     }
 }
@@ -130,9 +149,11 @@ take_descriptors(void)
                                       dup2(heritage->output_fd, STDERR_FILENO) == -1))
         return fail("dup2");
     int keep[DESCRIPTORS_KEEP_MAX] = {heritage->listen_fd, heritage->handover_fd[0],
-                                      heritage->handover_fd[1], heritage->notice_fd};
-    size_t count = 4;
-    count += access_log_descriptors(keep + count, DESCRIPTORS_KEEP_MAX - count);
+                                      heritage->handover_fd[1], heritage->notice_fd,
+                                      heritage->log_fd};
+    size_t count = 5;
+    child_logs_descriptors(keep + count);
+    count += CHILD_LOG_COUNT;
     if (heritage->master != 0 && descriptors_close_others(keep, count) == -1)
         return fail("close_range");
     if (heritage->master != 0 && heritage->listen_fd != STDIN_FILENO)
@@ -263,6 +284,7 @@ static int
 serve(void)
 {
     int status = self.engine->serve();
+    child_logs_tell();
     router_free(self.router);
     return status;
 }
@@ -277,7 +299,8 @@ child_live(const struct heritage *heritage)
     self.heritage = heritage;
     atomic_store_explicit(&heritage->slot->pid, getpid(), memory_order_relaxed);
     if (heritage->master != 0)
-        log_become_child();
+        log_become_child(heritage->log_fd);
+    child_logs_setup(&heritage->slot->log_lost, on_log_gone);
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
         if (steps[i]() == -1)
             return 1;

@@ -22,6 +22,7 @@ struct heritage {
     int handover_fd[2];      /* queue of connections between siblings; -1 without a master */
     int notice_fd;           /* struct child_notice to the master; -1 without one */
     int output_fd;           /* becomes descriptors 1 and 2; -1: they stay */
+    int log_fd;              /* socket: log lines to the master, opened logs from it; -1 */
     uint32_t number;         /* of the line in the board: seeds and names */
 };
 
@@ -29,6 +30,7 @@ struct heritage {
 enum child_notice_kind {
     NOTICE_READY = 0,    /* handlers are loaded, it serves from now on */
     NOTICE_RETIRING = 1, /* it drains of its own accord: start another */
+    NOTICE_LOG_GONE = 2, /* one of its logs has no peer any more: open it again */
 };
 
 struct child_notice {

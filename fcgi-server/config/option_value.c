@@ -125,6 +125,8 @@ option_value_parse(struct config *config, const struct option_row *option, const
 {
     int64_t value = 0;
     int result = 0;
+    if (*text == '\0' && option->type == OPTION_ENUM)
+        text = option->initial;
     switch (option->type) {
     case OPTION_TEXT:
         if (*text == '\0' && option->command_only) {

@@ -41,9 +41,9 @@ struct option_row {
     const char *help;
 };
 
-/* Sets the option from <text>; an empty text gives an OPTION_TEXT its default back (unset,
- * mostly), unless it stands on the command line only. Not for OPTION_ROUTE. Returns 0, or
- * -1 with <error>, which names <origin>. */
+/* Sets the option from <text>; an empty text gives an OPTION_TEXT or OPTION_ENUM its
+ * default back (unset, mostly), unless it stands on the command line only. Not for OPTION_ROUTE.
+ * Returns 0, or -1 with <error>, which names <origin>. */
 int option_value_parse(struct config *config, const struct option_row *option, const char *text,
                        const char *origin, struct config_error *error);
 

@@ -12,6 +12,7 @@
 #include "request/request.h"
 #include "status/access_log.h"
 #include "status/board.h"
+#include "status/slow_log.h"
 
 #include <errno.h>
 #include <netinet/in.h>

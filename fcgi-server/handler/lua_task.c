@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "handler/lua_request.h"
 #include "handler/lua_socket.h"
-#include "status/access_log.h"
+#include "status/slow_log.h"
 
 #include <limits.h>
 #include <stdio.h>

@@ -9,7 +9,7 @@
 
 /* Keeps <length> bytes of a line that has no end yet. */
 static void
-keep(struct child_output *output, const char *text, size_t length, pid_t pid, int decorate)
+keep(struct child_output *output, const char *text, size_t length, pid_t pid, bool decorate)
 {
     if (length == 0)
         return;
@@ -17,10 +17,10 @@ keep(struct child_output *output, const char *text, size_t length, pid_t pid, in
         output->buffer = malloc(CHILD_OUTPUT_LINE_MAX);
     if (output->buffer == NULL || output->used + length > CHILD_OUTPUT_LINE_MAX) {
         if (output->used > 0)
-            log_relay(pid, output->buffer, output->used, decorate);
+            log_printed(pid, output->buffer, output->used, decorate);
         output->used = 0;
         if (output->buffer == NULL) {
-            log_relay(pid, text, length, decorate);
+            log_printed(pid, text, length, decorate);
             return;
         }
     }
@@ -29,22 +29,22 @@ keep(struct child_output *output, const char *text, size_t length, pid_t pid, in
 }
 
 static void
-finish_line(struct child_output *output, pid_t pid, int decorate)
+finish_line(struct child_output *output, pid_t pid, bool decorate)
 {
-    log_relay(pid, output->buffer != NULL ? output->buffer : "", output->used, decorate);
+    log_printed(pid, output->buffer != NULL ? output->buffer : "", output->used, decorate);
     output->used = 0;
     free(output->buffer);
     output->buffer = NULL;
 }
 
 static void
-cut(struct child_output *output, const char *text, size_t length, pid_t pid, int decorate)
+cut(struct child_output *output, const char *text, size_t length, pid_t pid, bool decorate)
 {
     const char *end;
     while (length > 0 && (end = memchr(text, '\n', length)) != NULL) {
         size_t part = (size_t)(end - text);
         if (output->used == 0) {
-            log_relay(pid, text, part, decorate);
+            log_printed(pid, text, part, decorate);
         } else {
             keep(output, text, part, pid, decorate);
             finish_line(output, pid, decorate);
@@ -56,7 +56,7 @@ cut(struct child_output *output, const char *text, size_t length, pid_t pid, int
 }
 
 int
-child_output_read(struct child_output *output, pid_t pid, int decorate)
+child_output_read(struct child_output *output, pid_t pid, bool decorate)
 {
     char text[16384];
     ssize_t length;
@@ -72,7 +72,7 @@ child_output_read(struct child_output *output, pid_t pid, int decorate)
 }
 
 void
-child_output_close(struct child_output *output, pid_t pid, int decorate)
+child_output_close(struct child_output *output, pid_t pid, bool decorate)
 {
     if (output->fd == -1)
         return;

@@ -7,6 +7,7 @@
 #ifndef CHILD_OUTPUT_H
 #define CHILD_OUTPUT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -20,9 +21,9 @@ struct child_output {
 
 /* Logs the whole lines that can be read now, in the name of <pid>. Returns 1 if
  * there may be more, 0 if not, -1 at the end of file. */
-int child_output_read(struct child_output *output, pid_t pid, int decorate);
+int child_output_read(struct child_output *output, pid_t pid, bool decorate);
 
 /* Reads what is left, logs it and closes. */
-void child_output_close(struct child_output *output, pid_t pid, int decorate);
+void child_output_close(struct child_output *output, pid_t pid, bool decorate);
 
 #endif

@@ -13,6 +13,7 @@
 
 #include "master/child_output.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -34,6 +35,8 @@ struct child {
     uint32_t generation;     /* of the configuration */
     struct board_slot *slot; /* NULL: started by a binary with another board */
     struct child_output output;
+    int log_fd;    /* our end of its log socket; -1 */
+    bool logs_due; /* it has yet to get the logs that were opened again */
     int64_t started_ms;
     int64_t deadline_ms; /* when the next rung of the ladder is due; 0: never */
 };

@@ -8,11 +8,13 @@
 #include "child/heritage.h"
 #include "config/config.h"
 #include "status/board.h"
+#include "status/child_logs.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #define LAST_WARNING_MS 1000
@@ -40,12 +42,15 @@ free_place(struct children *children)
 }
 
 static void
-announce_output(struct children *children, struct child *child)
+announce(const struct children *children, const struct child *child)
 {
-    struct epoll_event event = {.events = EPOLLIN};
-    event.data.u64 = children->event_base + (uint64_t)(child - children->table);
+    uint64_t index = (uint64_t)(child - children->table);
+    struct epoll_event output = {.events = EPOLLIN, .data.u64 = children->output_event + index};
+    struct epoll_event log = {.events = EPOLLIN, .data.u64 = children->log_event + index};
     if (child->output.fd != -1)
-        epoll_ctl(children->epoll_fd, EPOLL_CTL_ADD, child->output.fd, &event);
+        epoll_ctl(children->epoll_fd, EPOLL_CTL_ADD, child->output.fd, &output);
+    if (child->log_fd != -1)
+        epoll_ctl(children->epoll_fd, EPOLL_CTL_ADD, child->log_fd, &log);
 }
 
 static int
@@ -54,20 +59,37 @@ run_child(void *argument)
     return child_live(argument);
 }
 
-struct child *
-children_start(struct children *children)
-{
+/* What one child alone has in common with the master: [0] is the master's. Handlers may
+ * wait for room in the pipe, since the master always reads; nobody waits for the socket. */
+struct lines {
     int output[2];
-    struct child *child = free_place(children);
-    struct board_slot *slot = child != NULL ? board_take(children->board) : NULL;
-    if (slot == NULL) {
-        errno = EAGAIN;
-        return NULL;
-    }
-    if (descriptors_pipe(output, 3) == -1) {
-        atomic_store(&slot->state, BOARD_FREE);
-        return NULL;
-    }
+    int log[2];
+};
+
+static int
+open_lines(struct lines *lines)
+{
+    if (descriptors_pipe(lines->output, 1) == -1)
+        return -1;
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, lines->log) == 0)
+        return 0;
+    int reason = errno;
+    close(lines->output[0]);
+    close(lines->output[1]);
+    errno = reason;
+    return -1;
+}
+
+static void
+close_lines(const struct lines *lines, int end)
+{
+    close(lines->output[end]);
+    close(lines->log[end]);
+}
+
+static pid_t
+fork_child(const struct children *children, struct board_slot *slot, const struct lines *lines)
+{
     const struct channels *channels = &children->channels;
     struct heritage heritage = {
         .config = children->config,
@@ -77,15 +99,33 @@ children_start(struct children *children)
         .listen_fd = children->listen_fd,
         .handover_fd = {channels->handover[0], channels->handover[1]},
         .notice_fd = channels->notice[1],
-        .output_fd = output[1],
+        .output_fd = lines->output[1],
+        .log_fd = lines->log[1],
         .number = (uint32_t)(slot - children->board->slot),
     };
+    return process_start(run_child, &heritage);
+}
+
+struct child *
+children_start(struct children *children)
+{
+    struct lines lines;
+    struct child *child = free_place(children);
+    struct board_slot *slot = child != NULL ? board_take(children->board) : NULL;
+    if (slot == NULL) {
+        errno = EAGAIN;
+        return NULL;
+    }
+    if (open_lines(&lines) == -1) {
+        atomic_store(&slot->state, BOARD_FREE);
+        return NULL;
+    }
     atomic_store(&slot->generation, children->generation);
-    pid_t pid = process_start(run_child, &heritage);
+    pid_t pid = fork_child(children, slot, &lines);
     int reason = errno;
-    close(output[1]);
+    close_lines(&lines, 1);
     if (pid == -1) {
-        close(output[0]);
+        close_lines(&lines, 0);
         atomic_store(&slot->state, BOARD_FREE);
         errno = reason;
         return NULL;
@@ -96,29 +136,23 @@ children_start(struct children *children)
         .life = LIFE_STARTING,
         .generation = children->generation,
         .slot = slot,
-        .output = {.fd = output[0]},
+        .output = {.fd = lines.output[0]},
+        .log_fd = lines.log[0],
         .started_ms = clock_ms(),
     };
-    announce_output(children, child);
+    announce(children, child);
     return child;
 }
 
 struct child *
-children_inherit(struct children *children, pid_t pid, uint32_t generation, int output_fd,
-                 uint32_t slot, int64_t started_ms)
+children_inherit(struct children *children, const struct child *former, uint32_t slot)
 {
     struct child *child = free_place(children);
     if (child == NULL)
         return NULL;
-    *child = (struct child){
-        .pid = pid,
-        .life = LIFE_SERVING,
-        .generation = generation,
-        .slot = slot < children->board->head->slots ? &children->board->slot[slot] : NULL,
-        .output = {.fd = output_fd},
-        .started_ms = started_ms,
-    };
-    announce_output(children, child);
+    *child = *former;
+    child->slot = slot < children->board->head->slots ? &children->board->slot[slot] : NULL;
+    announce(children, child);
     return child;
 }
 
@@ -194,22 +228,54 @@ children_find(struct children *children, pid_t pid)
 }
 
 void
-children_bury(struct children *children, struct child *child)
-{
-    child_output_close(&child->output, child->pid, (int)children->config->decorate);
-    if (child->slot != NULL)
-        board_release(children->board, child->slot);
-    *child = (struct child){.output = {.fd = -1}};
-}
-
-void
 children_output(struct children *children, uint32_t index)
 {
     struct child *child = &children->table[index];
     if (child->life == LIFE_NONE || child->output.fd == -1)
         return;
-    if (child_output_read(&child->output, child->pid, (int)children->config->decorate) == -1)
-        child_output_close(&child->output, child->pid, (int)children->config->decorate);
+    if (child_output_read(&child->output, child->pid, children->config->decorate) == -1)
+        child_output_close(&child->output, child->pid, children->config->decorate);
+}
+
+/* What it printed before it sent a line comes before that line. */
+void
+children_log(struct children *children, uint32_t index)
+{
+    struct child *child = &children->table[index];
+    if (child->life == LIFE_NONE || child->log_fd == -1)
+        return;
+    children_output(children, index);
+    if (log_read_child(child->log_fd, child->pid) == 0)
+        return;
+    close(child->log_fd);
+    child->log_fd = -1;
+}
+
+void
+children_bury(struct children *children, struct child *child)
+{
+    children_log(children, (uint32_t)(child - children->table));
+    child_output_close(&child->output, child->pid, children->config->decorate);
+    if (child->log_fd != -1)
+        close(child->log_fd);
+    if (child->slot != NULL)
+        board_release(children->board, child->slot);
+    *child = (struct child){.output = {.fd = -1}, .log_fd = -1};
+}
+
+void
+children_hand_logs(struct children *children, bool renewed)
+{
+    int fds[CHILD_LOG_COUNT];
+    child_logs_descriptors(fds);
+    for (uint32_t i = 0; i < children->capacity; i++) {
+        struct child *child = &children->table[i];
+        if (child->life == LIFE_NONE || child->log_fd == -1 || !(renewed || child->logs_due))
+            continue;
+        child->logs_due = descriptors_send(child->log_fd, fds, CHILD_LOG_COUNT) == -1;
+        if (!child->logs_due)
+            kill(child->pid, SIGUSR1);
+    }
 }
 
 uint32_t

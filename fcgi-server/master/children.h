@@ -18,8 +18,9 @@ struct children {
     struct board *board;
     struct channels channels;
     int listen_fd;
-    int epoll_fd;        /* output of children is announced here ... */
-    uint64_t event_base; /* ... as this plus the index in the table */
+    int epoll_fd;          /* what children say is announced here ... */
+    uint64_t output_event; /* ... as this plus the index in the table: output of handlers */
+    uint64_t log_event;    /* ... and this: lines of their own */
     uint32_t generation;
     uint32_t capacity;
     struct child *table;
@@ -29,9 +30,10 @@ struct children {
 /* Forks one. Returns it, or NULL with errno (EAGAIN: no room in the table). */
 struct child *children_start(struct children *children);
 
-/* Puts an inherited child into the table. Returns it, or NULL without room. */
-struct child *children_inherit(struct children *children, pid_t pid, uint32_t generation,
-                               int output_fd, uint32_t slot, int64_t started_ms);
+/* Puts <former>, a child that a former image has started, into the table, with line <slot>
+ * of the board if there is one. Returns it, or NULL without room. */
+struct child *children_inherit(struct children *children, const struct child *former,
+                               uint32_t slot);
 
 /* How many belong to former configurations. */
 uint32_t children_old(const struct children *children);
@@ -53,8 +55,13 @@ struct child *children_find(struct children *children, pid_t pid);
 /* Logs and frees what is left of a child that has ended. */
 void children_bury(struct children *children, struct child *child);
 
-/* Logs what child number <index> has printed. */
+/* Logs what handlers of child number <index> have printed, and its own lines. */
 void children_output(struct children *children, uint32_t index);
+void children_log(struct children *children, uint32_t index);
+
+/* Hands the logs that were opened again on to all children; without <renewed>, to those that
+ * could not take them yet. */
+void children_hand_logs(struct children *children, bool renewed);
 
 /* How many are in the table at all. */
 uint32_t children_count(const struct children *children);

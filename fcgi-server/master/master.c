@@ -11,12 +11,14 @@
 #include "master/master_signals.h"
 #include "master/master_state.h"
 #include "master/notify.h"
+#include "master/pid_file.h"
 #include "master/pm.h"
 #include "master/pool_size.h"
 #include "master/reload.h"
 #include "master/respawn.h"
 #include "master/standby.h"
 #include "master/succession.h"
+#include "status/child_logs.h"
 #include "status/listen_queue.h"
 #include "status/status.h"
 
@@ -27,6 +29,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#define FLUSH_MS       10 /* how often log lines are offered to a slow reader */
 #define DEMAND_REST_MS 20 /* how often waiting work may wake the master */
 #define MEMORY_CHECKS  16 /* children whose memory is looked at in one second */
 
@@ -65,6 +68,8 @@ on_notice(struct master *master)
             if (child->life < LIFE_RETIRING)
                 board_count(&master->board.head->recycled);
             children_order(&master->children, child, LIFE_RETIRING);
+        } else if (notice.kind == NOTICE_LOG_GONE) {
+            master->log_gone = true;
         }
     }
     check_begun(master);
@@ -114,9 +119,22 @@ take_samples(struct master *master)
         atomic_store(&head->max_active, active);
 }
 
+/* Quietly: the child that lost lines has told. */
+static void
+look_after_logs(struct master *master)
+{
+    char ignored[256];
+    if (master->log_gone)
+        child_logs_reopen(ignored, sizeof ignored);
+    children_hand_logs(&master->children, master->log_gone);
+    master->log_gone = false;
+    atomic_store(&master->board.head->log_lost, log_lost());
+}
+
 static void
 on_tick(struct master *master)
 {
+    look_after_logs(master);
     take_samples(master);
     check_memory(master);
     pool_size_adjust(master, true);
@@ -161,6 +179,9 @@ dispatch(struct master *master, uint64_t event)
     case MASTER_EVENT_OUTPUT:
         children_output(&master->children, (uint32_t)event);
         break;
+    case MASTER_EVENT_LOG:
+        children_log(&master->children, (uint32_t)event);
+        break;
     case MASTER_EVENT_CHECK:
         reload_output(master);
         break;
@@ -197,6 +218,8 @@ on_time(struct master *master)
         if (dates[i] != 0 && dates[i] < next_ms)
             next_ms = dates[i];
     control_expire(&master->control, now_ms);
+    if (!log_flush() && next_ms > now_ms + FLUSH_MS)
+        next_ms = now_ms + FLUSH_MS;
     return next_ms <= now_ms ? 0 : (int)(next_ms - now_ms);
 }
 
@@ -254,23 +277,10 @@ open_table(struct master *master, const struct succession *left)
     children->board = &master->board;
     children->listen_fd = master->listener->fd;
     children->epoll_fd = master->epoll_fd;
-    children->event_base = MASTER_EVENT_OUTPUT;
+    children->output_event = MASTER_EVENT_OUTPUT;
+    children->log_event = MASTER_EVENT_LOG;
     children->capacity = capacity;
     return 0;
-}
-
-/* Another server may have written it since. */
-static void
-remove_pid_file(const char *path)
-{
-    int pid = 0;
-    FILE *file = path != NULL ? fopen(path, "re") : NULL;
-    if (file == NULL)
-        return;
-    bool ours = fscanf(file, "%d", &pid) == 1 && pid == (int)getpid();
-    fclose(file);
-    if (ours)
-        unlink(path);
 }
 
 /* Takes the children of the former image: they end as new ones get ready. */
@@ -282,19 +292,13 @@ inherit_children(struct master *master, const struct succession *left)
         return;
     children->generation = left->generation + 1;
     for (uint32_t i = 0; i < left->child_count; i++) {
-        const struct succession_child *child = &left->child[i];
-        uint32_t slot = master->board.fd == left->board_fd ? child->slot : UINT32_MAX;
-        struct child *former = children_inherit(children, child->pid, child->generation,
-                                                child->output_fd, slot, child->started_ms);
-        /* The time that one got to end goes on. */
-        if (former != NULL && child->life >= LIFE_RETIRING && child->life <= LIFE_KILLED) {
-            former->life = (enum life)child->life;
-            former->deadline_ms = child->deadline_ms;
-        }
+        const struct succession_child *former = &left->child[i];
+        uint32_t slot = master->board.fd == left->board_fd ? former->slot : UINT32_MAX;
+        children_inherit(children, &former->child, slot);
     }
     if (left->pid_file[0] != '\0' &&
         (master->config->pid_file == NULL || strcmp(left->pid_file, master->config->pid_file) != 0))
-        remove_pid_file(left->pid_file);
+        pid_file_remove(left->pid_file);
     board_count(&master->board.head->reloads);
 }
 
@@ -307,24 +311,6 @@ fill_head(struct master *master)
     atomic_store(&head->pm, master->config->pm);
     atomic_store(&head->max_children, master->limits.max_children);
     atomic_store(&head->backlog, master->listener->backlog);
-}
-
-static int
-write_pid_file(const char *path)
-{
-    char fresh[4096];
-    if (path == NULL)
-        return 0;
-    snprintf(fresh, sizeof fresh, "%s.new", path);
-    FILE *file = fopen(fresh, "we");
-    if (file == NULL)
-        return -1;
-    fprintf(file, "%d\n", (int)getpid());
-    if (fclose(file) != 0 || rename(fresh, path) == -1) {
-        unlink(fresh);
-        return -1;
-    }
-    return 0;
 }
 
 static int
@@ -359,8 +345,8 @@ master_run(const struct config *config, struct listener *listener, struct succes
     if (control_open(&master.control, config, master.epoll_fd, MASTER_EVENT_CONTROL, error,
                      sizeof error) == -1)
         log_error("%s; going on without", error);
-    if (write_pid_file(config->pid_file) == -1)
-        log_error("cannot write the pid file %s: %s", config->pid_file, strerror(errno));
+    if (pid_file_write(config->pid_file, error, sizeof error) == -1)
+        log_error("%s; going on without", error);
     arm_demand(&master, EPOLL_CTL_ADD);
     process_title_set("master");
     if (left != NULL)
@@ -370,7 +356,7 @@ master_run(const struct config *config, struct listener *listener, struct succes
     loop(&master);
     reload_abandon(&master);
     control_close(&master.control);
-    remove_pid_file(config->pid_file);
+    pid_file_remove(config->pid_file);
     listener_close(listener);
     log_notice("stopped");
     return 0;

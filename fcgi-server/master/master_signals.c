@@ -11,7 +11,7 @@
 #include "master/pool_size.h"
 #include "master/reaper.h"
 #include "master/reload.h"
-#include "status/access_log.h"
+#include "status/child_logs.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -58,14 +58,13 @@ on_reload(struct master *master, int number)
 static void
 on_reopen(struct master *master, int number)
 {
-    if (log_reopen() == -1)
-        log_error("cannot open the log again: %s; going on with the old one", strerror(errno));
     char error[512];
-    if (access_log_open(master->config, error, sizeof error) == -1)
+    (void)number;
+    if (log_reopen(error, sizeof error) == -1)
         log_error("%s; going on with the old one", error);
-    for (uint32_t i = 0; i < master->children.capacity; i++)
-        if (master->children.table[i].life != LIFE_NONE)
-            kill(master->children.table[i].pid, number);
+    if (child_logs_reopen(error, sizeof error) == -1)
+        log_error("%s; going on with the old one", error);
+    children_hand_logs(&master->children, true);
     log_notice("logs opened again");
 }
 

@@ -36,6 +36,7 @@ enum stage {
 #define MASTER_EVENT_CHECK   (4ull << 32)
 #define MASTER_EVENT_CONTROL (5ull << 32)
 #define MASTER_EVENT_DEMAND  (6ull << 32)
+#define MASTER_EVENT_LOG     (7ull << 32)
 
 /* The check that goes before a reload. */
 struct master_check {
@@ -64,6 +65,7 @@ struct master {
     struct respawn respawn;
     struct control control;
     struct master_check check;
+    bool log_gone;        /* a log of the children has lost its peer */
     bool demand;          /* work waits: only during on_demand() */
     int64_t rearm_ms;     /* when to look for waiting work again; 0: it is looked for */
     int64_t tick_ms;      /* next second */

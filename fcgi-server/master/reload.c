@@ -90,8 +90,8 @@ void
 reload_output(struct master *master)
 {
     struct master_check *check = &master->check;
-    if (check->output.fd != -1 && child_output_read(&check->output, check->pid, 1) == -1)
-        child_output_close(&check->output, check->pid, 1);
+    if (check->output.fd != -1 && child_output_read(&check->output, check->pid, true) == -1)
+        child_output_close(&check->output, check->pid, true);
 }
 
 static void
@@ -119,7 +119,7 @@ reload_ended(struct master *master, pid_t pid, int status)
     char how[64];
     if (pid != check->pid)
         return;
-    child_output_close(&check->output, check->pid, 1);
+    child_output_close(&check->output, check->pid, true);
     check->pid = 0;
     if (master->stage == STAGE_RUNNING && WIFEXITED(status) &&
         WEXITSTATUS(status) == SUCCESSION_FIT) {

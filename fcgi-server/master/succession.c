@@ -18,7 +18,7 @@
 #define STATE_VARIABLE  "FCGI_SERVER_STATE"
 #define CHECK_VARIABLE  "FCGI_SERVER_CHECK"
 #define CONFIG_VARIABLE "FCGI_SERVER_CONFIG"
-#define HEADING         "fcgi-server state 4"
+#define HEADING         "fcgi-server state 5"
 
 static const char *
 wish(const struct config *config)
@@ -33,6 +33,13 @@ keep_open(int fd, bool open)
 {
     if (fd != -1)
         fcntl(fd, F_SETFD, open ? 0 : FD_CLOEXEC);
+}
+
+static void
+keep_child_open(const struct child *child, bool open)
+{
+    keep_open(child->output.fd, open);
+    keep_open(child->log_fd, open);
 }
 
 static void
@@ -51,7 +58,7 @@ keep_all_open(const struct listener *listener, const struct children *children, 
         keep_open(fds[i], open);
     for (uint32_t i = 0; i < children->capacity; i++)
         if (children->table[i].life != LIFE_NONE)
-            keep_open(children->table[i].output.fd, open);
+            keep_child_open(&children->table[i], open);
 }
 
 static void
@@ -72,8 +79,8 @@ write_state(FILE *file, const struct config *config, const struct listener *list
         const struct child *child = &children->table[i];
         if (child->life == LIFE_NONE)
             continue;
-        fprintf(file, "%d %u %d %u %lld %u %lld\n", (int)child->pid, child->generation,
-                child->output.fd,
+        fprintf(file, "%d %u %d %d %u %lld %u %lld\n", (int)child->pid, child->generation,
+                child->output.fd, child->log_fd,
                 child->slot != NULL ? (unsigned)(child->slot - children->board->slot) : UINT32_MAX,
                 (long long)child->started_ms, (unsigned)child->life, (long long)child->deadline_ms);
     }
@@ -132,12 +139,34 @@ read_text(FILE *file)
     return getdelim(&text, &size, '\0', file) == -1 ? NULL : text;
 }
 
+/* The next child; false at the end, or when it makes no sense. */
+static bool
+read_child(FILE *file, struct succession_child *left)
+{
+    struct child child = {.logs_due = false};
+    long long started;
+    long long deadline;
+    unsigned life;
+    int pid;
+    if (fscanf(file, "%d %u %d %d %u %lld %u %lld", &pid, &child.generation, &child.output.fd,
+               &child.log_fd, &left->slot, &started, &life, &deadline) != 8)
+        return false;
+    child.pid = pid;
+    child.started_ms = started;
+    child.life = LIFE_SERVING;
+    /* The time that one got to end goes on. */
+    if (life >= LIFE_RETIRING && life <= LIFE_KILLED) {
+        child.life = (enum life)life;
+        child.deadline_ms = deadline;
+    }
+    left->child = child;
+    return true;
+}
+
 static bool
 read_state(FILE *file, struct succession *left)
 {
     struct succession_child child;
-    long long started;
-    long long deadline;
     unsigned long long device;
     unsigned long long inode;
     int created;
@@ -152,14 +181,11 @@ read_state(FILE *file, struct succession *left)
         return false;
     left->listener.created = created;
     left->listener.file = (struct socket_file){(dev_t)device, (ino_t)inode};
-    while (fscanf(file, "%d %u %d %u %lld %u %lld", &child.pid, &child.generation, &child.output_fd,
-                  &child.slot, &started, &child.life, &deadline) == 7) {
+    while (read_child(file, &child)) {
         struct succession_child *more =
             reallocarray(left->child, left->child_count + 1, sizeof child);
         if (more == NULL)
             return false;
-        child.started_ms = started;
-        child.deadline_ms = deadline;
         left->child = more;
         left->child[left->child_count++] = child;
     }
@@ -176,7 +202,7 @@ close_again(const struct succession *left)
     for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
         keep_open(fds[i], false);
     for (uint32_t i = 0; i < left->child_count; i++)
-        keep_open(left->child[i].output_fd, false);
+        keep_child_open(&left->child[i].child, false);
 }
 
 struct succession *

@@ -19,16 +19,11 @@ struct config;
 /* Exit status of a check that went well. Not 0: a program that takes our place must
  * know what it was asked, and this form of the state; /bin/true does not. Another
  * form gets another number. */
-#define SUCCESSION_FIT 73
+#define SUCCESSION_FIT 74
 
 struct succession_child {
-    int32_t pid;
-    uint32_t generation;
-    int output_fd;
-    uint32_t slot; /* UINT32_MAX: none */
-    int64_t started_ms;
-    uint32_t life; /* what it was told (enum life) */
-    int64_t deadline_ms;
+    struct child child; /* without its line of the board */
+    uint32_t slot;      /* which that is; UINT32_MAX: none */
 };
 
 /* Who waits for the new program to begin; see standby.h. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * access_log.h - one line per request, made from a format, and the log of slow
- * requests. Children write straight to the files (O_APPEND, one write a line).
+ * access_log.h - one line per request, made from a format.
  *
  * Format, after php-fpm's: %m method, %r path, %q query with its '?', %R remote
  * address, %u remote user, %s status, %o body bytes, %l content length, %d
@@ -12,6 +11,7 @@
 #ifndef ACCESS_LOG_H
 #define ACCESS_LOG_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -28,26 +28,14 @@ struct access_entry {
     void *request;
 };
 
-/* Opens what <config> asks for and compiles the format. Returns 0, or -1 with a
- * message in <error>. */
+/* Compiles the format; child_logs.h has the target. Returns 0, or -1 with a message in
+ * <error>. */
 int access_log_open(const struct config *config, char *error, size_t error_size);
 
-/* 1 if access_log_write() would write: lets an engine skip the work. */
-int access_log_wanted(void);
+/* Whether access_log_write() would write: lets an engine skip the work. */
+bool access_log_wanted(void);
 
-/* Stores the descriptors that must stay open in a child in <fds>; returns how many
- * (at most 2, never more than <room>). */
-size_t access_log_descriptors(int *fds, size_t room);
-
-/* Writes one line. Never blocks for long, never fails: a full disk loses lines. */
+/* Writes one line. Never waits, never fails. */
 void access_log_write(const struct access_entry *entry);
-
-/* Writes one block of text to the slow log (or the log when there is none):
- * <what> is the request ("GET /path"), <handler> its handler, <trace> a Lua
- * traceback or NULL. */
-void slow_log_write(const char *what, const char *handler, uint64_t elapsed_ms, const char *trace);
-
-/* Opens the files again. Returns 0, or -1: then the child should be replaced. */
-int access_log_reopen(void);
 
 #endif

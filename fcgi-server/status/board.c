@@ -210,6 +210,7 @@ board_sum(struct board_slot *sum, const struct board_slot *slot)
     ADD(dropped);
     ADD(rejected);
     ADD(slow);
+    ADD(log_lost);
     ADD(busy_ns);
     ADD(latency_us_sum);
     for (size_t i = 0; i < BOARD_BUCKETS; i++)

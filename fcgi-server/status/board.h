@@ -54,6 +54,7 @@ struct board_slot {
     _Atomic uint64_t dropped;            /* half-sent requests given up, protocol errors */
     _Atomic uint64_t rejected;           /* clients not allowed */
     _Atomic uint64_t slow;               /* took longer than slow_ms */
+    _Atomic uint64_t log_lost;           /* lines of access log and slow log */
     _Atomic uint64_t busy_ns;            /* time inside handlers */
     _Atomic uint64_t latency_us_sum;
     _Atomic uint64_t latency[BOARD_BUCKETS];
@@ -87,6 +88,7 @@ struct board_head {
     _Atomic uint64_t killed;   /* children that the stop ladder or a limit had to kill */
     _Atomic uint64_t recycled; /* children replaced by max_requests or memory_limit */
     _Atomic uint64_t reloads;
+    _Atomic uint64_t log_lost; /* lines of the log */
     struct board_slot retired;
 };
 

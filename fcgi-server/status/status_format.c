@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+#include "base/calendar.h"
 #include "config/config.h"
 #include "status/status_view.h"
 
 #include <inttypes.h>
 #include <string.h>
-#include <time.h>
 
 #define LOAD(field) atomic_load_explicit(&(field), memory_order_relaxed)
 
@@ -86,6 +86,8 @@ collect(struct number *numbers, const struct status_view *view)
          (int64_t)LOAD(head->killed)},
         {"reloads", "fcgi_server_reloads", "counter", "Reloads and upgrades",
          (int64_t)LOAD(head->reloads)},
+        {"lost log lines", "fcgi_server_lost_log_lines", "counter", "Lines that no log could take",
+         (int64_t)(LOAD(head->log_lost) + LOAD(sum->log_lost))},
     };
     _Static_assert(sizeof all / sizeof *all <= NUMBERS_MAX, "more room for numbers");
     memcpy(numbers, all, sizeof all);
@@ -141,11 +143,8 @@ pm_name(const struct status_view *view)
 static void
 print_time(FILE *out, int64_t when_ms)
 {
-    char text[64];
-    struct tm local;
-    time_t when = (time_t)(when_ms / 1000);
-    localtime_r(&when, &local);
-    strftime(text, sizeof text, "%d/%b/%Y:%H:%M:%S %z", &local);
+    char text[CALENDAR_SIZE];
+    calendar_common(text, when_ms);
     fputs(text, out);
 }
 

@@ -20,8 +20,8 @@ t.case("descriptors", function()
     local used = process.fds(server.pid)
     server:stop()
     local log = t.dir .. "/few.log"
-    -- Room for the start, but for not more than two children's output.
-    local pid = process.spawn { "prlimit", ("--nofile=%d:%d"):format(used + 1, used + 1), t.server.program,
+    -- Room for the start, but for no more than what two children say.
+    local pid = process.spawn { "prlimit", ("--nofile=%d:%d"):format(used + 2, used + 2), t.server.program,
         "-c", t.root .. "/conf/fcgi-server.lua", "-n", "6", "-l", "unix:" .. t.dir .. "/few",
         "--control", t.dir .. "/control", stderr = log, stdout = log }
     local up = process.poll(5, function()

@@ -11,7 +11,7 @@
 #include "handler/router.h"
 #include "request/dispatch.h"
 #include "request/request.h"
-#include "status/access_log.h"
+#include "status/slow_log.h"
 
 #include <poll.h>
 #include <setjmp.h>
