@@ -17,8 +17,9 @@ local function run(files, ...)
         t.write_file(tree .. "/" .. path, "#!/bin/sh\n" .. text:sub(2))
         t.process.run { "chmod", text:sub(1, 1) == "x" and "755" or "644", tree .. "/" .. path }
     end
-    local result = t.process.run { tree .. "/tests/run", ...,
-        env = { BUILD = false, TEST_LOGS = false, AGAIN = false, VERBOSE = false, SANITIZER = false } }
+    local command = { tree .. "/tests/run", ... }
+    command.env = { BUILD = false, TEST_LOGS = false, AGAIN = false, VERBOSE = false, SANITIZER = false }
+    local result = t.process.run(command)
     return result.out, result.status
 end
 
