@@ -153,6 +153,16 @@ local function marks(result, slots)
     if foreign > 0 then
         mark("other programs used the processors in some slots")
     end
+    local held = summary.collect(slots, function(slot)
+        return slot.throttled
+    end)
+    table.sort(held, function(a, b)
+        return a.share > b.share
+    end)
+    if held[1] then
+        mark("the quota of the control group %s throttled %d of %d slots, in %.0f %% of the periods at worst", held[1].group, #held,
+            #slots, held[1].share * 100)
+    end
     for _, index in ipairs(statistics.outliers(result.ok_per_s.values)) do
         mark("round %d is an outlier (%.0f/s)", index, result.ok_per_s.values[index])
     end

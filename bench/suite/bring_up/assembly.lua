@@ -4,13 +4,12 @@
 local socket = require("posix.sys.socket")
 local stat = require("posix.sys.stat")
 local stdlib = require("posix.stdlib")
-local unistd = require("posix.unistd")
 local files = require("bench.suite.system.files")
+local limits = require("bench.suite.system.limits")
 local programs = require("bench.suite.bring_up.programs")
 local stack_options = require("bench.suite.bring_up.stack_options")
 
 local SOCKET_PATH_MAX = 107
-local SC_NPROCESSORS_ONLN = 84 -- Linux; the Lua binding has no name for it
 local TEMPORARY_MAX = 50 -- bytes of a temporary folder that leave room for socket names
 
 local assembly = {}
@@ -114,8 +113,9 @@ local function somaxconn()
     return tonumber((files.read("/proc/sys/net/core/somaxconn") or "128"):match("%d+"))
 end
 
+-- Whole processors that children could keep busy.
 local function processors()
-    return unistd.sysconf(unistd._SC_NPROCESSORS_ONLN or SC_NPROCESSORS_ONLN)
+    return math.ceil(limits.processors().usable)
 end
 
 local function merge(description, opts)

@@ -4,6 +4,7 @@
 local cjson = require("cjson")
 local files = require("bench.suite.system.files")
 local http = require("bench.suite.system.http")
+local limits = require("bench.suite.system.limits")
 local process = require("bench.suite.system.process")
 local proc = require("bench.suite.system.proc")
 local sample = require("bench.suite.measurement.sample")
@@ -222,11 +223,12 @@ end
 --- Measures one slot. <handle> is a running stack (url, groups, fcgi), <load> as for
 -- measure.arguments. options: client (path), scratch (folder), tick, memory (also PSS). Returns the slot:
 -- {started_s (UTC, when the load began), load_before, elapsed_s, ok_per_s, client = the client's result, resources,
--- tcp_ext, argv} or {error}. An interrupt passes through.
+-- tcp_ext, throttled (see limits.throttled), argv} or {error}. An interrupt passes through.
 function measure.slot(handle, path, load, options)
     local argv = measure.arguments(options.client, handle.url .. path, load)
     local slot = { started_s = process.wall(), load_before = load_average(), argv = argv }
     local groups, sampled, processes = freeze(handle)
+    local held_back = limits.counters()
     local before = sample.take(groups)
     local sampler = sample.start(sampled, {
         path = options.scratch .. "/sample.ndjson",
@@ -258,6 +260,7 @@ function measure.slot(handle, path, load, options)
     keep_raw(slot, result, run.out, options.scratch)
     slot.resources = resources(difference, result.requests.ok, records, slot.started_s)
     slot.tcp_ext = difference.tcp_ext
+    slot.throttled = limits.throttled(held_back, limits.counters())
     return slot
 end
 

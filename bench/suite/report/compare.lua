@@ -141,7 +141,7 @@ function compare.records(a, b, limit)
             result.only_b[#result.only_b + 1] = key
         end
     end
-    for _, name in ipairs({ "cpu", "cpus", "kernel" }) do
+    for _, name in ipairs({ "cpu", "cpus", "usable_cpus", "kernel" }) do
         if a.machine[name] ~= b.machine[name] then
             result.notes[#result.notes + 1] = ("%s differs: %s, %s"):format(name, tostring(a.machine[name]), tostring(b.machine[name]))
         end

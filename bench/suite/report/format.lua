@@ -31,6 +31,11 @@ function format.short(value)
     return format.number(value)
 end
 
+--- The processors of a results' <machine>, with the quota that limits them; results of before have the number only.
+function format.processors(machine)
+    return machine.processors or ("%s processors"):format(machine.cpus or "?")
+end
+
 --- A rate: "12,345/s".
 function format.rate(value)
     return value and format.number(value) .. "/s" or DASH

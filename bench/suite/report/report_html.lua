@@ -89,7 +89,7 @@ local function top(record, t)
     local when = record.started:gsub("T", " "):gsub("Z", " UTC")
     local meta = ("%s run of %s, profile %s%s"):format(state, when, record.profile,
         record.elapsed_s and ", " .. live.clock(record.elapsed_s) .. " min" or "")
-    local where = ("%s, %d processors, %s."):format(machine.cpu or "Unknown processor", machine.cpus,
+    local where = ("%s, %s, %s."):format(machine.cpu or "Unknown processor", format.processors(machine),
         machine.system or machine.kernel)
     return "<header class=top><p class=meta>" .. escape(meta) .. "</p><h1>Published web benchmarks, measured again</h1>"
         .. "<p class=lead>Every page was verified before it was measured, the stacks took turns in random order, "
@@ -169,8 +169,9 @@ local function machine_section(record)
         end
     end
     add("processor", machine.cpu)
-    add("processors used", machine.cpus)
+    add("processors used", format.processors(machine))
     add("virtual machine", machine.virtualised and "yes" or "no")
+    add("memory that a control group allows", machine.memory_limit_mib and format.bytes(machine.memory_limit_mib * 1048576))
     add("memory", machine.memory_mib and format.bytes(machine.memory_mib * 1048576))
     add("system", machine.system)
     add("kernel", machine.kernel)

@@ -145,9 +145,9 @@ function markdown.render(record)
     local machine = record.machine
     local out = {
         "# Published comparisons, measured again\n",
-        ("%s, profile `%s`, %s. %s, %d processors, %s, %s."):format(record.started, record.profile,
+        ("%s, profile `%s`, %s. %s, %s, %s, %s."):format(record.started, record.profile,
             record.complete and "complete" or "**incomplete" .. (record.interrupted and " (" .. record.interrupted .. ")" or "") .. "**",
-            machine.cpu or "?", machine.cpus, machine.system or "", machine.kernel),
+            machine.cpu or "?", format.processors(machine), machine.system or "", machine.kernel),
     }
     for _, mark in ipairs(record.marks) do
         out[#out + 1] = "\n> Note: " .. mark

@@ -38,9 +38,9 @@ local function new_results(the_plan, options, root)
         marks = {},
         documents = {},
     }
-    local load, cpus = record.machine.load_average or 0, record.machine.cpus
+    local load, cpus = record.machine.load_average or 0, record.machine.usable_cpus
     if load > 0.5 * cpus then
-        record.marks[1] = ("the load average was %.1f on %d processors before the run began"):format(load, cpus)
+        record.marks[1] = ("the load average was %.1f on %s before the run began"):format(load, record.machine.processors)
     end
     return record
 end
@@ -108,7 +108,7 @@ end
 
 local function announce(the_plan, view, record)
     local facts = record.machine
-    view:line(("%s, %d processors, %s"):format(facts.cpu or "unknown processor", facts.cpus, facts.kernel))
+    view:line(("%s, %s, %s"):format(facts.cpu or "unknown processor", facts.processors, facts.kernel))
     view:line(("profile %s: %d steps, %s planned"):format(the_plan.profile, #the_plan.steps, live.clock(the_plan.seconds)))
     for _, mark in ipairs(record.marks) do
         view:line("note: " .. mark)
@@ -128,7 +128,7 @@ function run.all(options)
     end
     math.randomseed(options.seed)
     local context = {
-        root = options.root, client = options.client, scratch = options.scratch, folder = folder, cpus = record.machine.cpus,
+        root = options.root, client = options.client, scratch = options.scratch, folder = folder, cpus = record.machine.usable_cpus,
         live = live.new(the_plan.seconds, options.plain), random = math.random, handles = {}, folders = 0,
     }
     if options.on_folder then

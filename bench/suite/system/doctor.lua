@@ -10,6 +10,7 @@ local sysconf = require("posix.unistd")
 local resource = require("posix.sys.resource")
 local clock = require("posix.time")
 
+local limits = require("bench.suite.system.limits")
 local proc = require("bench.suite.system.proc")
 local sock_diag = require("bench.suite.system.sock_diag")
 
@@ -39,29 +40,6 @@ local function turbo()
         return intel == 0 and "on" or "off"
     end
     return boost and (boost == 1 and "on" or "off")
-end
-
--- CPUs' worth of time that the control groups of this process allow (both hierarchies, all levels);
--- nil without a limit.
-local function cgroup_cpus()
-    local least
-    local function consider(quota, period)
-        if quota and period and quota > 0 and period > 0 then
-            least = math.min(least or math.huge, quota / period)
-        end
-    end
-    for _, path in (proc.read("/proc/self/cgroup") or ""):gmatch("%d+:([^:]*):([^\n]*)") do
-        local folder = path
-        repeat
-            local quota, period = (proc.read("/sys/fs/cgroup" .. folder .. "/cpu.max") or ""):match("^(%d+) (%d+)")
-            consider(tonumber(quota), tonumber(period))
-            local old = "/sys/fs/cgroup/cpu" .. folder
-            consider(proc.number(old .. "/cpu.cfs_quota_us"), proc.number(old .. "/cpu.cfs_period_us"))
-            local above = folder:match("^(.*)/[^/]*$")
-            folder = above ~= folder and above or nil
-        until not folder
-    end
-    return least
 end
 
 local function container()
@@ -130,7 +108,8 @@ end
 --- Reads what the checks look at. <window_s>: how long other programs are watched (default 0.5).
 function doctor.facts(window_s)
     window_s = window_s or 0.5
-    local cpus = sysconf.sysconf(sysconf._SC_NPROCESSORS_ONLN or 84)
+    local processors, memory = limits.processors(), limits.memory()
+    local cpus = processors.affinity
     local before = stolen()
     local busy = busy_programs(window_s)
     local after = stolen()
@@ -139,7 +118,9 @@ function doctor.facts(window_s)
     local low, high = (proc.read("/proc/sys/net/ipv4/ip_local_port_range") or ""):match("(%d+)%s+(%d+)")
     return {
         cpus = cpus,
-        cgroup_cpus = cgroup_cpus(),
+        processors = limits.text(processors),
+        cgroup_cpus = processors.quota,
+        cgroup = processors.group,
         container = container(),
         governors = governors(cpus),
         turbo = turbo(),
@@ -154,7 +135,9 @@ function doctor.facts(window_s)
         time_wait = number_after("/proc/net/sockstat", " tw"),
         files = { soft = files.rlim_cur, hard = files.rlim_max },
         pids_max = proc.number("/proc/sys/kernel/pid_max"),
-        available_kib = number_after("/proc/meminfo", "MemAvailable"),
+        available_kib = memory.available_kib,
+        memory_limit_kib = memory.limit_kib,
+        memory_group = memory.group,
         swap_used_kib = (number_after("/proc/meminfo", "SwapTotal") or 0) - (number_after("/proc/meminfo",
             "SwapFree") or 0),
         listeners = listeners or {},
@@ -176,8 +159,8 @@ local CHECKS = {
     end },
     { "CPU limit", function(f)
         if f.cgroup_cpus and f.cgroup_cpus < f.cpus then
-            return "bad", ("a control group allows %.2f of %d CPUs; throttling looks like stalls"):format(
-                f.cgroup_cpus, f.cpus),
+            return "bad", ("the control group %s allows %.4g of %d CPUs; throttling looks like stalls"):format(
+                f.cgroup or "?", f.cgroup_cpus, f.cpus),
                 "run without a CPU quota (docker --cpus, CPUQuota=), or bind to whole CPUs with cpusets"
         end
         return "ok", "none"
@@ -294,6 +277,10 @@ local CHECKS = {
                 "swapoff -a, or end what needs the memory"
         elseif (f.available_kib or 0) < 512 * 1024 then
             return "bad", ("%d MiB available"):format((f.available_kib or 0) / 1024), "end what needs the memory"
+        end
+        if f.memory_limit_kib then
+            return "note", ("%.1f GiB available; the control group %s allows %.0f MiB"):format(f.available_kib / 1048576,
+                f.memory_group, f.memory_limit_kib / 1024), "a pool that needs more is killed: tune --memory, or a larger limit"
         end
         return "ok", ("%.1f GiB available, no swapping"):format(f.available_kib / 1048576)
     end },

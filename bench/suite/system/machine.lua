@@ -2,6 +2,7 @@
 
 local utsname = require("posix.sys.utsname")
 local files = require("bench.suite.system.files")
+local limits = require("bench.suite.system.limits")
 local process = require("bench.suite.system.process")
 local which = require("bench.suite.system.which")
 
@@ -25,16 +26,6 @@ local function first_line(path)
     return text and text:match("^[^\n]*"):gsub("\t", " ") or nil
 end
 
---- Processors this process may use.
-function machine.cpus()
-    local count = 0
-    local allowed = (files.read("/proc/self/status") or ""):match("Cpus_allowed_list:%s*(%S+)") or "0"
-    for first, last in allowed:gmatch("(%d+)%-?(%d*)") do
-        count = count + (last ~= "" and last - first + 1 or 1)
-    end
-    return count
-end
-
 --- Processor time of the whole machine so far, in seconds: busy (user, nice, system), softirq, steal.
 function machine.cpu_times()
     local user, nice, system, softirq, steal =
@@ -50,24 +41,25 @@ function machine.running()
     return tonumber((files.read("/proc/loadavg", 100) or ""):match("(%d+)/"))
 end
 
-local function memory_mib()
-    local kib = (files.read("/proc/meminfo") or ""):match("MemTotal:%s*(%d+)")
-    return kib and math.floor(kib / 1024)
-end
-
 local function commit(root)
     local result = process.run({ "git", "-C", root, "describe", "--always", "--dirty", "--abbrev=12" }, { timeout_s = 5 })
     return result.code == 0 and result.out:match("%S+") or nil
 end
 
---- The record: {cpu, cpus, memory_mib, kernel, system, settings, load_average, versions, commit}.
+--- The record: {cpu, cpus (that this process may run on), usable_cpus (fewer under a quota), processors (both
+-- in words), memory_mib, memory_limit_mib and memory_group (of a control group), kernel, system, settings,
+-- load_average, versions, commit}.
 -- <version_commands>: program -> argv that prints its version (stack.version_commands); the first line counts.
 function machine.describe(root, version_commands)
-    local name = utsname.uname()
+    local name, processors, memory = utsname.uname(), limits.processors(), limits.memory()
     local record = {
         cpu = (files.read("/proc/cpuinfo") or ""):match("model name%s*:%s*([^\n]+)"),
-        cpus = machine.cpus(),
-        memory_mib = memory_mib(),
+        cpus = processors.affinity,
+        usable_cpus = processors.usable,
+        processors = limits.text(processors),
+        memory_mib = memory.total_kib and math.floor(memory.total_kib / 1024),
+        memory_limit_mib = memory.limit_kib and math.floor(memory.limit_kib / 1024),
+        memory_group = memory.group,
         kernel = name.sysname .. " " .. name.release,
         architecture = name.machine,
         system = (files.read("/etc/os-release") or ""):match('PRETTY_NAME="([^"]*)"'),

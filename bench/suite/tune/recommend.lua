@@ -191,14 +191,16 @@ local function binding_of(best, largest, need, goals)
     end
     table.sort(parts)
     local cores = need and need.cores
-    if cores and total >= CPU_FULL * cores then
-        return "cpu", ("%.2f of %d processors are busy (%s)"):format(total, cores, table.concat(parts, ", "))
+    if cores and need.quota and total - (best.cpu.other or 0) >= CPU_FULL * cores then
+        return "quota", ("%.2f processors are used, of %s (%s)"):format(total, need.quota, table.concat(parts, ", "))
+    elseif cores and total >= CPU_FULL * cores then
+        return "cpu", ("%.2f of %.4g processors are busy (%s)"):format(total, cores, table.concat(parts, ", "))
     elseif best.cpu and (best.cpu.front or 0) >= FRONT_FULL * (need and need.front_workers or 1) then
         return "front", ("the web server in front is at its limit (%.2f processors)"):format(best.cpu.front)
     elseif best == largest then
         return "children", "the rate still rises at the largest count that was measured; measure larger ones (--counts)"
     elseif cores then
-        return "unknown", ("%.2f of %d processors are busy (%s): something that is waited for is the limit"):format(
+        return "unknown", ("%.2f of %.4g processors are busy (%s): something that is waited for is the limit"):format(
             total, cores, table.concat(parts, ", "))
     end
     return "unknown", "the processors were not seen"
@@ -270,7 +272,8 @@ local function headroom_of(row, need)
     if not need or not need.cores or ours <= 0 then
         return nil
     end
-    local most = (need.cores - (cpu.other or 0)) / ours
+    -- A quota is ours alone; processors are shared with others.
+    local most = (need.cores - (need.quota and 0 or cpu.other or 0)) / ours
     if (cpu.front or 0) > 0 then
         most = math.min(most, (need.front_workers or 1) / cpu.front)
     end

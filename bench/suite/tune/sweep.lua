@@ -164,6 +164,7 @@ local function summarise(slot, pool, children, logs, machine_busy)
         backlog = queue.backlog,
         drops = (slot.tcp_ext or {}).ListenDrops or 0,
         respawns = group.started_processes,
+        throttled = slot.throttled,
         pss_kib = group.pss_kib,
         pss_p95_kib = memory and memory.value,
         client_busiest = client.client_busiest_thread,

@@ -11,6 +11,7 @@ local stat = require("posix.sys.stat")
 local unistd = require("posix.unistd")
 local files = require("bench.suite.system.files")
 local interrupt = require("bench.suite.system.interrupt")
+local limits = require("bench.suite.system.limits")
 local live = require("bench.suite.report.live")
 local machine = require("bench.suite.system.machine")
 local measure = require("bench.suite.measurement.measure")
@@ -68,7 +69,7 @@ local function merge(points, session)
 end
 
 -- What one request needs, from the page alone (waiting) and the sweep (CPU under load).
-local function need_of(tuning, rows, cores, front_workers)
+local function need_of(tuning, rows, session, front_workers)
     local pool_us, other_us = {}, {}
     for _, row in ipairs(recommend.usable(rows)) do
         local cpu = row.cpu_us
@@ -83,7 +84,8 @@ local function need_of(tuning, rows, cores, front_workers)
         cpu_s = cpu_us / 1e6,
         wait_s = tuning.base.wait_s,
         shared_cpu_s = (statistics.median(other_us) or 0) / 1e6,
-        cores = cores,
+        cores = session.cpus,
+        quota = session.quota,
         clients = not tuning.load.rate_per_s and tuning.load.connections or nil,
         front_workers = front_workers,
     }
@@ -101,7 +103,7 @@ local function rebuild_rows(tuning, work, session)
     table.sort(rows, function(a, b)
         return a.children < b.children
     end)
-    local need = need_of(tuning, rows, session.cpus, work.pool.front_workers)
+    local need = need_of(tuning, rows, session, work.pool.front_workers)
     for _, row in ipairs(rows) do
         row.predicted = need and usl.bound(need, row.children)
         if row.predicted and work.target.rate_per_s then
@@ -187,16 +189,6 @@ end
 
 -- --- one target ----------------------------------------------------------------------
 
-local function free_memory_kib()
-    local text = files.read("/proc/meminfo") or ""
-    local free = tonumber(text:match("MemAvailable:%s*(%d+)")) or 0
-    for _, path in ipairs({ "/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes" }) do
-        local limit = tonumber((files.read(path) or ""):match("^(%d+)"))
-        free = limit and math.min(free, limit / 1024) or free
-    end
-    return free
-end
-
 -- The page once: what every answer is held against. A page that differs from itself is only
 -- checked for its status.
 local function expectation(pool)
@@ -234,6 +226,24 @@ local function prepare(tuning, target, session)
         twin_count = target.counts[math.ceil(#target.counts / 2)] }
 end
 
+local function mark(tuning, text)
+    tuning.marks = tuning.marks or {}
+    table.insert(tuning.marks, text)
+end
+
+-- The point that a quota held back most.
+local function mark_throttling(tuning)
+    local worst
+    for _, row in ipairs(tuning.rows) do
+        for _, point in ipairs(row.points) do
+            worst = point.throttled and (not worst or point.throttled.share > worst.share) and point.throttled or worst
+        end
+    end
+    if worst then
+        mark(tuning, limits.throttled_text(worst) .. " of a measurement: the rates and the longest waits are the quota's")
+    end
+end
+
 local function conclude(tuning, work, session)
     local noise, pairs_seen = noise_of(work)
     tuning.noise, tuning.noise_pairs = noise, pairs_seen
@@ -244,9 +254,10 @@ local function conclude(tuning, work, session)
         busiest = math.max(busiest, row.cpu.other or 0)
     end
     if busiest > OTHERS_NOTED * session.cpus then
-        tuning.marks = { ("other programs used up to %.2f of %d processors during the sweep: quiet the machine and repeat"):format(
-            busiest, session.cpus) }
+        mark(tuning, ("other programs used up to %.2f of %.4g processors during the sweep: quiet the machine and repeat"):format(
+            busiest, session.cpus))
     end
+    mark_throttling(tuning)
     tuning.recommendation = choice
     tuning.curves = tune_text.curves(tuning)
     if choice.children then
@@ -270,7 +281,7 @@ local function new_tuning(target)
         load = { connections = target.connections, rate_per_s = target.rate_per_s, keep_alive = target.keep_alive,
             seconds = target.seconds, threads = target.threads, direct = target.direct },
         goals = { p99_us = target.p99_us, rate_per_s = target.rate_per_s,
-            memory_kib = target.memory_kib or MEMORY_SHARE * free_memory_kib(), memory_given = target.memory_kib ~= nil },
+            memory_kib = target.memory_kib or MEMORY_SHARE * limits.memory().available_kib, memory_given = target.memory_kib ~= nil },
         counts = target.counts, repeats = target.repeats,
     }
 end
@@ -322,12 +333,13 @@ end
 -- All targets, one after another.
 local function run_targets(record, options, session)
     record.machine = machine.describe(session.root, stack.version_commands())
-    session.cpus = record.machine.cpus
+    session.cpus = record.machine.usable_cpus
+    session.quota = record.machine.usable_cpus < record.machine.cpus and record.machine.processors or nil
     session.somaxconn = tonumber(record.machine.settings.somaxconn) or 128
     for _, tuning in ipairs(record.tunings) do
         session.live.planned_s = session.live.planned_s + tuning.planned_s
     end
-    session.live:line(("%s, %d processors, load average %.2f"):format(record.machine.cpu or "unknown processor", session.cpus,
+    session.live:line(("%s, %s, load average %.2f"):format(record.machine.cpu or "unknown processor", record.machine.processors,
         record.machine.load_average or 0))
     for i, target in ipairs(options.targets) do
         run_target(record.tunings[i], target, session)

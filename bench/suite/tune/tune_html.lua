@@ -102,7 +102,7 @@ end
 --- The page as text. <record>: results of a tuning run.
 function html.render(record)
     local machine = record.machine or {}
-    local where = ("%s, %s processors, %s."):format(machine.cpu or "Unknown processor", tostring(machine.cpus or "?"),
+    local where = ("%s, %s, %s."):format(machine.cpu or "Unknown processor", format.processors(machine),
         machine.kernel or "")
     local out = { parts.head("How many children?"), "<header class=top><h1>How many children?</h1><p class=lead>", escape(where), "</p>",
         record.complete and "" or '<p class="note">Incomplete: the run was interrupted.</p>', "</header><main>" }

@@ -4,6 +4,7 @@
 -- report.md. Pure but for write(). Works on results read back from a file as well.
 
 local files = require("bench.suite.system.files")
+local format = require("bench.suite.report.format")
 local recommend = require("bench.suite.tune.recommend")
 local usl = require("bench.suite.analysis.usl")
 
@@ -382,7 +383,7 @@ end
 --- report.md of a tuning run.
 function tune_text.markdown(record)
     local facts = record.machine or {}
-    local head = ("%s, %s processors, %s; `%s`\n"):format(facts.cpu or "unknown processor", facts.cpus or "?",
+    local head = ("%s, %s, %s; `%s`\n"):format(facts.cpu or "unknown processor", format.processors(facts),
         facts.kernel or "", record.command or "")
     local out = { "# Number of children\n", (record.complete and "" or "**Incomplete.** ") .. head }
     for _, tuning in ipairs(record.tunings) do
