@@ -19,7 +19,8 @@ local CLIENT_GRACE_S = 15
 local measure = {}
 
 --- Command line of the load client for <target> (URL) and <load>: {connections, keep_alive,
--- requests | seconds, rate_per_s (open loop), threads, script_filename, timeout_s, headers, expect = {status, bytes,
+-- requests | seconds, rate_per_s (open loop), threads, script_filename, timeout_s, headers, post_file (path of a
+-- body that each request sends), expect = {status, bytes,
 -- variable}}.
 function measure.arguments(client, target, load)
     local argv = { client, "-f", "json", "-c", tostring(load.connections) }
@@ -47,6 +48,9 @@ function measure.arguments(client, target, load)
     end
     for _, header in ipairs(load.headers or {}) do
         add("-H", header)
+    end
+    if load.post_file then
+        add("-p", load.post_file, "-T", "application/octet-stream")
     end
     local expect = load.expect or {}
     if expect.status then
@@ -271,11 +275,16 @@ function measure.add_server_cpu(slot, cpu_s)
     used.server_cpu_us_per_request = ok > 0 and used.server_cpu_s / ok * 1e6 or nil
 end
 
---- Looks at a page once: {ok, status, bytes, type, problems = list of texts, body}. <expect> is the
+--- A body of <count> bytes for requests: the alphabet over and over.
+function measure.body(count)
+    return ("abcdefghijklmnopqrstuvwxyz"):rep(math.ceil(count / 26)):sub(1, count)
+end
+
+--- Looks at a page once, with <body> by a POST: {ok, status, bytes, type, problems = list of texts, body}. <expect> is the
 -- comparison's: status, bytes, body, starts, type, encoding.
-function measure.verify(handle, path, expect, headers)
+function measure.verify(handle, path, expect, headers, body)
     local extra = headers and #headers > 0 and table.concat(headers, "\r\n") .. "\r\n" or nil
-    local answer, reason = http.get(handle.url, path, 10, extra)
+    local answer, reason = http.get(handle.url, path, 10, extra, body)
     if not answer then
         return { ok = false, problems = { "no answer: " .. tostring(reason) } }
     end

@@ -18,6 +18,9 @@ local CONDITIONS = {
     { "kept connections", function(side)
         return (side.part.load or {}).keep_alive and "yes" or "no"
     end },
+    { "bytes posted", function(side)
+        return (side.part.load or {}).post_bytes
+    end },
     { "requests of a slot", function(side)
         return side.part.slot_requests
     end },

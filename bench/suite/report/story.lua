@@ -107,6 +107,10 @@ local function why(document, list)
     return effect and effect.text or document.today or ""
 end
 
+local function published_text(claim)
+    return claim.published_ratio and ("published %s, "):format(format.ratio(claim.published_ratio)) or ""
+end
+
 --- Five lines, in this order: the question, then, now, what holds and why, what to do.
 -- A list of {head, text}.
 function story.lines(document)
@@ -114,11 +118,11 @@ function story.lines(document)
     local lead = leading(list)
     local first = lead and lead.part or comparisons(document)[1]
     local lines = { { head = "Question", text = document.question or document.title } }
-    lines[2] = { head = document.year and "In " .. document.year or "Published",
+    lines[2] = { head = document.year and "In " .. document.year or list[1] and not list[1].claim.published_ratio and "Expected" or "Published",
         text = first and then_text(first) ~= "" and ("%s: %s. %s"):format(first.title, then_text(first), document.reading or "")
             or document.reading or "Nothing was published." }
-    lines[3] = { head = "Here", text = lead and ("%s against %s: published %s, %s."):format(name_of(lead.part, lead.claim.faster),
-        name_of(lead.part, lead.claim.slower), format.ratio(lead.claim.published_ratio), now_text(lead.claim))
+    lines[3] = { head = "Here", text = lead and ("%s against %s: %s%s."):format(name_of(lead.part, lead.claim.faster),
+        name_of(lead.part, lead.claim.slower), published_text(lead.claim), now_text(lead.claim))
         or first and first.fastest and ("Fastest: %s."):format(first.fastest) or "Nothing was measured." }
     lines[4] = { head = "Holds", text = (#list > 0 and tally(list) .. " " or "") .. why(document, list) }
     lines[5] = { head = "So", text = document.advice or "" }

@@ -65,21 +65,21 @@ local function stack_options(planned, context)
     for key, value in pairs(planned.options) do
         options[key] = value
     end
-    options.variant, options.page = planned.variant, planned.page
+    options.variant, options.page = options.variant or planned.variant, planned.page
     context.folders = context.folders + 1 -- each stack has a fresh one
     options.dir = ("%s/%d"):format(context.scratch, context.folders)
     return options
 end
 
 -- Copies what the report shows of a stack: commands, and configurations as text.
-local function describe(arm, handle)
+local function describe(arm, handle, why)
     arm.children = handle.children
     arm.commands = handle.commands
     arm.configurations = {}
     for _, path in ipairs(handle.configs or {}) do
         arm.configurations[#arm.configurations + 1] = { name = path:match("([^/]+)$"), text = files.read(path, 65536) }
     end
-    arm.why = handle.reasons
+    arm.why = why or handle.reasons
     arm.listen = handle.backlog
     arm.title = handle.title or arm.title
     arm.children_asked = handle.children_asked
@@ -120,7 +120,7 @@ function arms.bring_up(planned, context)
         return arm
     end
     arm.state = "up"
-    describe(arm, handle)
+    describe(arm, handle, planned.why)
     return arm, handle
 end
 
@@ -133,7 +133,17 @@ local function expectation(step, arm)
     return setmetatable(arm.expect or {}, { __index = step.comparison.expect })
 end
 
-local function load_of(step, arm, seconds, requests)
+-- The file with the body that each request sends; nil when they send none.
+local function post_file(step, context)
+    local count = step.comparison.load.post_bytes
+    local path = count and ("%s/body-%d"):format(context.scratch, count)
+    if path and not files.kind(path) then
+        assert(files.write(path, measure.body(count)))
+    end
+    return path
+end
+
+local function load_of(step, arm, context, seconds, requests)
     local own, wanted = step.comparison, expectation(step, arm)
     local expect = { status = wanted.status or 200, bytes = wanted.bytes }
     -- A page without a stated length may differ from answer to answer (time, counters, addresses).
@@ -145,6 +155,7 @@ local function load_of(step, arm, seconds, requests)
         seconds = not requests and seconds or nil,
         timeout_s = step.timeout_s,
         headers = own.headers,
+        post_file = post_file(step, context),
         expect = expect,
         expected_s = step.seconds,
     }
@@ -159,7 +170,9 @@ function arms.verify(step, arm, handle)
     end
     arm.path = path
     arm.address = handle.url .. path
-    arm.verified = guarded(measure.verify, handle, path, expectation(step, arm), step.comparison.headers)
+    local posted = step.comparison.load.post_bytes
+    arm.verified = guarded(measure.verify, handle, path, expectation(step, arm), step.comparison.headers,
+        posted and measure.body(posted))
         or { ok = false, problems = { "could not be read" } }
     if not arm.verified.ok then
         arm.state, arm.reason = "wrong answer", table.concat(arm.verified.problems, "; ")
@@ -183,7 +196,7 @@ function arms.warm_up(step, arm, handle, context)
     -- By the clock: a stack that is out of its depth takes seconds to end a window of 0.3 s.
     while not steady and spent_s + settings.window_s <= settings.max_s + 1e-9 do
         context.live:status(("%s  %s  warming up %s"):format(step.document.name, step.comparison.name, arm.key))
-        local slot = measure.slot(handle, arm.path, load_of(step, arm, settings.window_s), context)
+        local slot = measure.slot(handle, arm.path, load_of(step, arm, context, settings.window_s), context)
         rates[#rates + 1] = slot.ok_per_s or 0
         requests = requests + (slot.client and slot.client.requests.ok or 0)
         spent_s = process.now() - began
@@ -217,7 +230,7 @@ function arms.measure(step, entry, round, twin, context)
             arm.key, arm.last_per_s and ("%.0f/s"):format(arm.last_per_s) or ""))
     end
     context.tick()
-    local slot = measure.slot(entry.handle, arm.path, load_of(step, arm, step.slot_s, step.requests), context)
+    local slot = measure.slot(entry.handle, arm.path, load_of(step, arm, context, step.slot_s, step.requests), context)
     context.tick = nil
     slot.round, slot.twin = round, twin or nil
     slot.foreign_cpus = quiet.foreign_cpus(before, quiet.cpu_times(), slot)

@@ -3,12 +3,13 @@
 --
 -- A document is {name, title, comparisons = {...}} and may have year, question, setting, reading,
 -- today, advice, programs, experiments, across, stacks (descriptions of the user's own, by name).
--- A comparison is {name, title, page | path, load = {connections, requests, keep_alive},
+-- A comparison is {name, title, page | path, load = {connections, requests, keep_alive,
+--   post_bytes = length of a body that each request sends (a POST)},
 --   arms = {...}} and may have expect = {status, bytes, body, starts, type}, headers, measure =
 --   {requests | slot_s, rounds, timeout_s}, claims = {{faster, slower}, ...}, about.
 -- An arm is {stack = NAME} or {url = "http://..."} and may have label, published = {rate_per_s,
 --   ...}, documented = options of the stack or false, tuned = true or options, reference, blocking = false (a waiting
---   page holds no child), expect (what differs
+--   page holds no child), why = lines on the settings instead of the stack's own, expect (what differs
 --   from the comparison's); with url also processes = {name = Lua pattern of command lines}, to be watched.
 
 local files = require("bench.suite.system.files")
@@ -17,15 +18,20 @@ local stack = require("bench.suite.bring_up.stack")
 
 local documents = {}
 
-local SHIPPED = { "v8cgi-mod_php", "php-node-lua", "wsgi-fastcgi", "apache-nginx", "livecode" }
+-- In the order they are run and reported. The published comparisons are a run without names; what
+-- would make it longer than its limit is run by its name.
+local PUBLISHED = { "v8cgi-mod_php", "php-node-lua", "wsgi-fastcgi", "apache-nginx", "livecode" }
+local BY_NAME = { "fronts" }
 
---- Names of the shipped documents, in the order they are run and reported.
+--- Names of the shipped documents: those of a run without names, then the others.
 function documents.names()
-    local copy = {}
-    for i, name in ipairs(SHIPPED) do
-        copy[i] = name
+    local names = {}
+    for _, list in ipairs({ PUBLISHED, BY_NAME }) do
+        for _, name in ipairs(list) do
+            names[#names + 1] = name
+        end
     end
-    return copy
+    return names
 end
 
 local function fail(where, what)
@@ -128,7 +134,7 @@ function documents.load(name, folder)
     local own = name:find("/") or name:match("%.lua$")
     local path = own and name or folder .. "/" .. name .. ".lua"
     if not files.kind(path) then
-        fail(name, own and "no such file" or "no such document; there are: " .. table.concat(SHIPPED, ", ")
+        fail(name, own and "no such file" or "no such document; there are: " .. table.concat(documents.names(), ", ")
             .. ", or the path of a Lua file of your own")
     end
     local chunk, reason = loadfile(path)
@@ -142,11 +148,11 @@ function documents.load(name, folder)
     return documents.check(document, own and path or "document " .. name)
 end
 
---- Loads several; <list> is names separated by commas or blanks, or nil for all shipped ones.
+--- Loads several; <list> is names separated by commas or blanks, or nil for the published ones.
 function documents.select(list, folder)
     local loaded = {}
     if not list or list == "" then
-        list = table.concat(SHIPPED, " ")
+        list = table.concat(PUBLISHED, " ")
     end
     -- A path may contain blanks: then the list is separated by commas, or is that one path.
     local pattern = (list:find(",") or list:find("/")) and "[^,]+" or "%S+"

@@ -9,7 +9,7 @@ local function print_documents(root)
     print("documents")
     for _, name in ipairs(documents.names()) do
         local document = documents.load(name, root .. "/bench/documents")
-        print(("  %-16s %s  %s"):format(name, document.year, document.title))
+        print(("  %-16s %s  %s"):format(name, document.year or "own ", document.title))
         if document.programs then
             print(("    %-16s %s"):format(document.programs.name, document.programs.title))
         end

@@ -55,6 +55,7 @@ function plan.arms(comparison, with_tuned)
                     processes = arm.processes,
                     page = comparison.page,
                     blocking = arm.blocking,
+                    why = arm.why,
                 }
             end
         end

@@ -75,9 +75,22 @@ local function fields(head)
     return found
 end
 
---- GET of <url>..<path>; url as http.split() takes it. extra: header lines, each ended by CR LF.
+local function send_all(fd, text)
+    local at = 1
+    while at <= #text do
+        local sent, reason = socket.send(fd, at == 1 and text or text:sub(at))
+        if not sent then
+            return nil, reason
+        end
+        at = at + sent
+    end
+    return true
+end
+
+--- GET of <url>..<path>, or with <body> a POST of it; url as http.split() takes it. extra: header lines,
+-- each ended by CR LF.
 -- Returns {status, headers, body}, or nil and a reason. Each wait lasts at most <timeout_s>.
-function http.get(url, path, timeout_s, extra)
+function http.get(url, path, timeout_s, extra, body)
     local address, problem = http.split(tostring(url))
     if not address then
         return nil, problem
@@ -86,9 +99,9 @@ function http.get(url, path, timeout_s, extra)
     if not fd then
         return nil, reason
     end
-    local request = "GET " .. path .. " HTTP/1.1\r\nHost: " .. address.base:sub(8)
-        .. "\r\nConnection: close\r\n" .. (extra or "") .. "\r\n"
-    local sent, why = socket.send(fd, request)
+    local request = (body and "POST " or "GET ") .. path .. " HTTP/1.1\r\nHost: " .. address.base:sub(8)
+        .. "\r\nConnection: close\r\n" .. (body and ("Content-Length: %d\r\n"):format(#body) or "") .. (extra or "") .. "\r\n"
+    local sent, why = send_all(fd, request .. (body or ""))
     local parts = {}
     while sent do
         local data
@@ -101,15 +114,15 @@ function http.get(url, path, timeout_s, extra)
     end
     unistd.close(fd)
     local text = table.concat(parts)
-    local head, body = text:match("^(HTTP/.-)\r\n\r\n(.*)$")
+    local head, content = text:match("^(HTTP/.-)\r\n\r\n(.*)$")
     if not head then
         return nil, sent and "no answer" or why
     end
     local headers = fields(head)
     if (headers["transfer-encoding"] or ""):lower() == "chunked" then
-        body = dechunk(body)
+        content = dechunk(content)
     end
-    return { status = tonumber(head:match("^HTTP/%S+ (%d+)")), headers = headers, body = body }
+    return { status = tonumber(head:match("^HTTP/%S+ (%d+)")), headers = headers, body = content }
 end
 
 return http

@@ -8,7 +8,22 @@ local documents = require("bench.suite.run.documents")
 local plan = require("bench.suite.run.plan")
 
 local all = documents.select(nil, t.root .. "/bench/documents")
-t.is(#all, 5, "five documents are shipped")
+t.is(#all, 5, "five published comparisons are a run without names")
+t.is(table.concat(documents.names(), " "), "v8cgi-mod_php php-node-lua wsgi-fastcgi apache-nginx livecode fronts",
+    "and one more is shipped, to be run by its name")
+local fronts = documents.load("fronts", t.root .. "/bench/documents")
+local stacks, arms = {}, 0
+for _, comparison in ipairs(fronts.comparisons) do
+    for _, arm in ipairs(comparison.arms) do
+        stacks[arm.stack], arms = true, arms + 1
+        t.ok(comparison.load.keep_alive and arm.why, ("%s, %s: settings are told"):format(comparison.name, arm.label))
+    end
+end
+for _, name in ipairs { "nginx-fcgi-c", "apache-fcgi-c", "lighttpd-fcgi", "haproxy-fcgi-c", "h2o-fcgi-c", "caddy-fcgi-c" } do
+    t.ok(stacks[name], "the study of web servers in front has " .. name)
+end
+t.is(arms, 30, "kept and fresh, three loads")
+t.ok(plan.build({ fronts }, "default").seconds <= 480, "which takes at most 8 minutes")
 
 local by_name = {}
 for _, document in ipairs(all) do
