@@ -19,11 +19,9 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #define TELL_FULL_NS INT64_C(5000000000) /* between two lines of one child */
@@ -108,22 +106,6 @@ steps_take(struct request *request, struct intake *intake)
     int refused = request_set_params(request, intake->buffer + intake->params,
                                      intake->params_end - intake->params);
     return refused != 0 ? refused : request_check_length(request, intake->body_length);
-}
-
-int
-steps_overdue(const struct config *config, const struct request *request)
-{
-    const char *text =
-        config->queue_deadline_ms == 0 ? NULL : request_param(request, "REQUEST_START", NULL);
-    struct timespec now;
-    char *end;
-    if (text == NULL)
-        return 0;
-    double start_s = strtod(text, &end);
-    clock_gettime(CLOCK_REALTIME, &now);
-    double waited_ms = ((double)now.tv_sec - start_s) * 1e3 + (double)now.tv_nsec / 1e6;
-    bool late = end != text && start_s > 0 && waited_ms > (double)config->queue_deadline_ms;
-    return late ? 503 : 0;
 }
 
 void

@@ -46,12 +46,6 @@ int steps_peer_gone(int fd, short hang_events);
  * or the HTTP status to refuse it with. */
 int steps_take(struct request *request, struct intake *intake);
 
-/* 503 if <request> has waited longer than queue_deadline since its front end took it,
- * else 0. When that was stands in the parameter REQUEST_START: seconds since 1970 with
- * milliseconds, as nginx's $msec. No peer of a front end can set it: what comes in a
- * header is called HTTP_something. Without it nothing is refused. */
-int steps_overdue(const struct config *config, const struct request *request);
-
 /* <request> is about to run: sets its start_ns. */
 void steps_begin(struct engine_context *context, struct request *request, int64_t now_ns);
 

@@ -38,14 +38,13 @@ struct event_engine {
     enum child_order order;
     uint64_t left; /* requests until the child ends */
     uint32_t in_flight;
-    bool listening;         /* the listening socket and the queue are in epoll */
-    bool handed_next;       /* of two queues with connections, the handed over ones' is next */
-    bool parked_next;       /* of them and the queues, parked connections are next */
-    bool retire;            /* end after what is in flight: quota, or a handler had to be stopped */
-    bool told;              /* the master knows that this child retires */
-    int64_t now_ns;         /* when we last looked at the clock */
-    int64_t slow_until_ns;  /* handlers have been slow until now: see event_is_slow() */
-    int64_t queue_empty_ns; /* when nothing waited in the queues last */
+    bool listening;        /* the listening socket and the queue are in epoll */
+    bool handed_next;      /* of two queues with connections, the handed over ones' is next */
+    bool parked_next;      /* of them and the queues, parked connections are next */
+    bool retire;           /* end after what is in flight: quota, or a handler had to be stopped */
+    bool told;             /* the master knows that this child retires */
+    int64_t now_ns;        /* when we last looked at the clock */
+    int64_t slow_until_ns; /* handlers have been slow until now: see event_is_slow() */
     struct event_slow slow[EVENT_SLOW_SLOTS];
     int64_t retry_ns;       /* see event_on_slow() */
     int64_t pause_until_ns; /* no accept() before: out of descriptors */
@@ -59,8 +58,8 @@ extern struct event_engine event_here;
 /* A new connection, from whichever of the two queues has one; in turn if both have,
  * so that neither is left for last while the other stays full. One and no more: the
  * second would wait here while this one's handler runs. Tried at once, so that a
- * connection for one request never is in epoll. Returns whether there was one. */
-bool event_take_one(struct event_engine *engine, bool queued, bool handed);
+ * connection for one request never is in epoll. */
+void event_take_one(struct event_engine *engine, bool queued, bool handed);
 
 /* Takes a connection that a sibling has handed over; NULL if there was none. */
 struct connection *event_adopt_one(struct event_engine *engine);

@@ -116,7 +116,7 @@ event_adopt_one(struct event_engine *engine)
     return connection;
 }
 
-bool
+void
 event_take_one(struct event_engine *engine, bool queued, bool handed)
 {
     struct connection *taken = NULL;
@@ -130,7 +130,6 @@ event_take_one(struct event_engine *engine, bool queued, bool handed)
     }
     if (taken != NULL && taken->state == CONNECTION_IDLE)
         event_on_input(engine, taken, steps_peer_gone(taken->fd, taken->hang_events));
-    return taken != NULL;
 }
 
 void

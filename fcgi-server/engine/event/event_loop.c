@@ -30,9 +30,6 @@
 /* How long a peer gets to close a connection that we have ended. */
 #define LINGER_MS 2000
 
-/* A wait that took longer than this was one: not just the price of the call. */
-#define BLOCKED_NS INT64_C(100000)
-
 /* The request of a connection that was just accepted is on its way: a child that
  * ends waits for it so long. */
 #define FRESH_NS (500 * MS)
@@ -185,12 +182,10 @@ on_events(struct event_engine *engine, const struct epoll_event *events, int cou
     /* Queues and parked connections get a free place in turn: here the queues have
      * theirs. */
     engine->parked_next |= !event_is_full(engine);
-    int64_t begun_ns = engine->now_ns;
-    if (!event_take_one(engine, queued, handed))
-        engine->queue_empty_ns = begun_ns;
+    event_take_one(engine, queued, handed);
     /* A slice of its own: else handlers that outlast one would let new connections
      * have every turn, and those that are here none. */
-    begun_ns = engine->now_ns;
+    int64_t begun_ns = engine->now_ns;
     for (int i = 0; i < count && !slice_is_over(engine, begun_ns); i++)
         on_event(engine, &events[i]);
 }
@@ -405,15 +400,12 @@ serve(void)
             event_adjust_listening(engine);
         }
         tell_board(engine);
-        int64_t asked_ns = engine->now_ns;
         int count = epoll_wait(engine->connections.epoll_fd, events, EVENTS_MAX, timeout_ms);
         if (count == -1 && errno != EINTR) { /* a handler has closed what is not its own */
             log_error("epoll: %s; this child ends", strerror(errno));
             return 1;
         }
         engine->now_ns = clock_ns();
-        if (engine->now_ns - asked_ns > BLOCKED_NS) /* we slept, so there was nothing */
-            engine->queue_empty_ns = engine->now_ns;
         on_events(engine, events, count);
         serve_ready(engine);
         on_timers(engine);

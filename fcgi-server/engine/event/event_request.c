@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "config/config.h"
 #include "engine/event/event_engine.h"
+#include "engine/queue_deadline.h"
 #include "engine/steps.h"
 #include "handler/router.h"
 #include "request/dispatch.h"
@@ -295,28 +296,6 @@ event_on_peer(struct event_engine *engine, struct connection *connection, bool g
     }
 }
 
-/* How long a request has waited in a queue of the kernel's nobody can tell: unix
- * sockets keep no time. But queues are first-in-first-out, so what has been in one
- * for longer than queue_deadline was there at all times since. If this child has not
- * seen the queues empty for so long, there is a standing queue; refusing what is
- * in it, at a rate far above that of serving, ends it at once. (The idea is that of
- * CoDel, RFC 8289.) */
-static bool
-waited_too_long(struct event_engine *engine)
-{
-    uint64_t deadline_ms = engine->config->queue_deadline_ms;
-    struct pollfd queues[] = {{.fd = engine->context->listen_fd, .events = POLLIN},
-                              {.fd = engine->context->handover_fd[0], .events = POLLIN}};
-    if (deadline_ms == 0 || engine->now_ns - engine->queue_empty_ns <= (int64_t)deadline_ms * MS)
-        return false;
-    /* The last of a queue, or one that came just after it was gone. */
-    if (poll(queues, 2, 0) == 0) {
-        engine->queue_empty_ns = engine->now_ns;
-        return false;
-    }
-    return true;
-}
-
 /* A whole request: runs it, unless there is a reason not to. */
 static void
 start(struct event_engine *engine, struct connection *connection, bool gone)
@@ -329,11 +308,9 @@ start(struct event_engine *engine, struct connection *connection, bool gone)
     }
     int refused = steps_take(request, &exchange->intake);
     if (refused == 0)
-        refused = steps_overdue(engine->config, request);
+        refused = queue_deadline_check(engine->config, request);
     engine->left -= engine->left > 0;
     engine->in_flight++;
-    if (refused == 0 && waited_too_long(engine))
-        refused = 503;
     if (refused == 0)
         dispatch_route(request, engine->context->router);
     steps_begin(engine->context, request, engine->now_ns);

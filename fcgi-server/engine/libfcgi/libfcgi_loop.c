@@ -14,6 +14,7 @@
 #include "engine/engine.h"
 #include "engine/libfcgi/libfcgi_connection.h"
 #include "engine/libfcgi/libfcgi_input.h"
+#include "engine/queue_deadline.h"
 #include "engine/slow_watch.h"
 #include "engine/steps.h"
 #include "engine/time_limit.h"
@@ -171,7 +172,7 @@ take_request(struct loop *loop)
     int refused = take_params(request, loop->library.envp);
     if (refused == 0)
         refused = request_check_length(request, intake->body_length);
-    return refused != 0 ? refused : steps_overdue(loop->context->config, request);
+    return refused != 0 ? refused : queue_deadline_check(loop->context->config, request);
 }
 
 static enum fh_result

@@ -120,26 +120,6 @@ t.case("limits", function()
     server:stop()
 end)
 
-t.case("overload", function()
-    local server = t.server.start { engine = "event", children = 1, arguments = { "--queue-deadline", "300ms" } }
-    local answers = {}
-    for index = 1, 30 do
-        answers[index] = open(server, "/sleep?ms=100")
-    end
-    local served, refused, retry = 0, 0, true
-    for index = 1, 30 do
-        local answer = answers[index]:answer(1, 20)
-        served = served + (answer.status == 200 and 1 or 0)
-        refused = refused + (answer.status == 503 and 1 or 0)
-        retry = retry and (answer.status ~= 503 or answer.headers["retry-after"] ~= nil)
-    end
-    t.ok(served + refused == 30 and served >= 2 and refused >= 10,
-        "a standing queue is ended by refusals", served .. " served, " .. refused .. " refused")
-    t.ok(retry, "with Retry-After")
-    t.is(server:get("/hello?name=x").status, 200, "then requests are served again")
-    server:stop()
-end)
-
 t.case("handover", function()
     local server = t.server.start { engine = "event", children = 2 }
     local kept = {}
