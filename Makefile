@@ -159,6 +159,7 @@ install: all ## install below PREFIX (/usr/local); DESTDIR is put in front
 	$(call put,755,$(BUILD)/fcgi-server $(BUILD)/load-client,$(DESTDIR)$(PREFIX)/bin)
 	$(call put,755,$(handlers),$(DESTDIR)$(PREFIX)/lib/fcgi-server)
 	$(call put,644,handlers/*.lua,$(DESTDIR)$(PREFIX)/lib/fcgi-server)
+	$(call put,644,handlers/lib/*.lua,$(DESTDIR)$(PREFIX)/lib/fcgi-server/lib)
 	$(call put,644,fcgi-server/fcgi-handler.h,$(DESTDIR)$(PREFIX)/include)
 	$(call put,644,conf/fcgi-server.lua,$(DESTDIR)$(PREFIX)/share/fcgi-server)
 	$(call put,644,$(wildcard fcgi-server/*.3),$(DESTDIR)$(PREFIX)/share/man/man3)

@@ -137,7 +137,7 @@ fh_status(struct fh_request *request, int code)
 }
 
 /* Adds a response header. Returns 0, or -1 if <name> is no header name, <value>
- * holds CR or LF, the head is full (the manual gives the limit) or has
+ * holds a control character other than a tab, the head is full (the manual gives the limit) or has
  * left already. Setting Content-Type again replaces it. */
 static inline int
 fh_header(struct fh_request *request, const char *name, const char *value)

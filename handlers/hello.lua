@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- hello: greets ?name=, or the world if it is absent or empty. Twin of hello.c.
-local escapes = {["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;", ["'"] = "&#39;"}
+local web = require("web")
 
 return function(request)
     local name = request:query("name")
@@ -8,5 +8,5 @@ return function(request)
         name = "world"
     end
     request:header("Content-Type", "text/html; charset=utf-8")
-    request:write("<h1>Hello ", (name:gsub("[&<>\"']", escapes)), "</h1>")
+    request:write("<h1>Hello ", web.html(name), "</h1>")
 end

@@ -2,6 +2,7 @@
 #include "handler/lua_host.h"
 #include "base/log.h"
 #include "handler/lua_request.h"
+#include "handler/lua_require.h"
 #include "handler/lua_sandbox.h"
 #include "handler/lua_socket.h"
 #include "handler/lua_stream.h"
@@ -87,6 +88,7 @@ lua_host_new(const struct lua_options *options, char *error, size_t error_size)
     host->main = L;
     host->memory_max = options->memory_max != 0 ? options->memory_max : MEMORY_DEFAULT;
     host->allow_os = options->allow_os;
+    host->folders = options->folders;
     host->used = (size_t)lua_gc(L, LUA_GCCOUNT, 0) * 1024;
     host->allocate = lua_getallocf(L, &host->allocate_data);
     lua_setallocf(L, allocate, host);
@@ -196,8 +198,9 @@ load(lua_State *L)
     *slash = '\0';
     lua_pushstring(L, script->file);
     *slash = '/';
-    lua_sandbox_push_globals(L, script->host, lua_tostring(L, -1));
+    lua_sandbox_push_globals(L, script->host);
     int globals = lua_gettop(L);
+    lua_require_add(L, script->host, lua_tostring(L, globals - 1), script->file);
     lua_pushvalue(L, globals - 2);
     lua_pushvalue(L, globals);
     lua_setfenv(L, -2);
@@ -219,7 +222,7 @@ explain(const struct lua_script *script, lua_State *L, char *error, size_t error
         lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "an error value that is no text";
     const char *rest = lua_task_split(message, &line, &name_length);
     if (line > 0) {
-        snprintf(error, error_size, "%.*s%.*s:%d: %s", (int)(script->name - script->file),
+        snprintf(error, error_size, "%.*s%.*s:%d: %s", lua_task_folder_length(script, message),
                  script->file, name_length, message, line, rest);
     } else {
         snprintf(error, error_size, "%s: %s", script->file, message);

@@ -19,7 +19,10 @@ struct lua_host;
 struct lua_options {
     size_t memory_max; /* bytes that the state may hold; 0: 128 MiB */
     bool allow_os;     /* the whole standard library, C modules and ffi as well */
-    bool no_jit;       /* interpreter only: then the time limit always stops a loop */
+    /* Folders of handlers, in whose lib/ require() looks; they must stay. NULL at the end;
+     * NULL: none. */
+    const char *const *folders;
+    bool no_jit; /* interpreter only: then the time limit always stops a loop */
 };
 
 /* Makes the state of this process. NULL with the reason in <error>. At most one

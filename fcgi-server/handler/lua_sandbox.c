@@ -7,7 +7,6 @@
  * ffi is out because it undoes every other rule: ffi.C has exit() and system().
  */
 #include "handler/lua_sandbox.h"
-#include "base/find_file.h"
 #include "base/log.h"
 
 #include <errno.h>
@@ -36,9 +35,6 @@ static const struct {
     {"string", ""},
     {"table", ""},
 };
-
-/* What require() finds besides the script's own folder. */
-static const char *const built_in[] = {"string.buffer", "table.clear", "table.new"};
 
 /* --- functions that replace others ----------------------------------------- */
 
@@ -104,9 +100,8 @@ raw_set(lua_State *L)
     return 1;
 }
 
-/* Copies all of the table on top into the table below it, and pops the former. */
-static void
-copy_all(lua_State *L)
+void
+lua_sandbox_copy(lua_State *L)
 {
     lua_pushnil(L);
     while (lua_next(L, -2) != 0) {
@@ -115,85 +110,6 @@ copy_all(lua_State *L)
         lua_rawset(L, -5);
     }
     lua_pop(L, 1);
-}
-
-/* --- require --------------------------------------------------------------- */
-
-static void
-check_name(lua_State *L, const char *name)
-{
-    if (name[0] == '\0' || name[0] == '.' || strstr(name, "..") != NULL ||
-        strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.") !=
-            strlen(name))
-        luaL_error(L, "require: \"%s\" is no module name", name);
-}
-
-static bool
-is_built_in(const char *name)
-{
-    for (size_t i = 0; i < sizeof built_in / sizeof *built_in; i++)
-        if (strcmp(built_in[i], name) == 0)
-            return true;
-    return false;
-}
-
-/* Pushes the module of the script's folder; nothing if there is no such file. */
-static bool
-require_own(lua_State *L, const char *name, const char *folder)
-{
-    const char *const folders[] = {folder, NULL};
-    char relative[256];
-    char file[PATH_MAX];
-    char error[512];
-    int length = snprintf(relative, sizeof relative, "%s.lua", name);
-    if (length < 0 || (size_t)length >= sizeof relative)
-        luaL_error(L, "require: \"%s\" is too long", name);
-    for (char *dot = relative; dot < relative + length - 4; dot++)
-        *dot = *dot == '.' ? '/' : *dot;
-    if (find_file(relative, folders, file, sizeof file, error, sizeof error) == -1) {
-        if (strstr(error, "no such file") == NULL)
-            luaL_error(L, "require: %s", error);
-        return false;
-    }
-    lua_sandbox_compile(L, file, relative);
-    lua_pushvalue(L, lua_upvalueindex(1));
-    lua_setfenv(L, -2);
-    lua_pushvalue(L, 1);
-    lua_call(L, 1, 1);
-    return true;
-}
-
-/* require(name). Upvalues: the script's globals, its folder, the table of what it
- * has loaded, the require of the whole library (nil unless allowed). */
-static int
-require_module(lua_State *L)
-{
-    const char *name = luaL_checkstring(L, 1);
-    const char *folder = lua_tostring(L, lua_upvalueindex(2));
-    lua_settop(L, 1);
-    lua_pushvalue(L, 1);
-    lua_rawget(L, lua_upvalueindex(3));
-    if (!lua_isnil(L, -1))
-        return 1;
-    check_name(L, name);
-    if (is_built_in(name) || !require_own(L, name, folder)) {
-        if (!is_built_in(name) && lua_isnil(L, lua_upvalueindex(4)))
-            return luaL_error(L, "require: there is no \"%s\" in %s", name, folder);
-        lua_getglobal(L, "require");
-        lua_pushvalue(L, 1);
-        lua_call(L, 1, 1);
-        if (is_built_in(name) && lua_istable(L, -1)) {
-            lua_newtable(L); /* a copy, as of the other libraries */
-            lua_insert(L, -2);
-            copy_all(L);
-        }
-    }
-    if (lua_isnil(L, -1))
-        lua_pushboolean(L, 1);
-    lua_pushvalue(L, 1);
-    lua_pushvalue(L, -2);
-    lua_rawset(L, lua_upvalueindex(3));
-    return 1;
 }
 
 /* --- making it ------------------------------------------------------------- */
@@ -285,6 +201,20 @@ hide_buffer_pointers(lua_State *L)
     lua_pop(L, 4);
 }
 
+/* Modules in Lua would run outside of the sandbox, and so would what lies in the folder that
+ * the server was started in. What is left finds lua-cjson. */
+static void
+forget_folders(lua_State *L)
+{
+    lua_getglobal(L, "package");
+    lua_pushliteral(L, "");
+    lua_setfield(L, -2, "path");
+    lua_getfield(L, -1, "cpath");
+    luaL_gsub(L, lua_tostring(L, -1), "./?.so;", "");
+    lua_setfield(L, -3, "cpath");
+    lua_pop(L, 2);
+}
+
 /* Replaces the libraries in the table on top by copies, so that what one script does
  * to them concerns no other. */
 static void
@@ -293,7 +223,7 @@ copy_libraries(lua_State *L)
     for (size_t i = 1; i < sizeof allowed / sizeof *allowed; i++) {
         lua_newtable(L);
         lua_getfield(L, -2, allowed[i].lib_name);
-        copy_all(L);
+        lua_sandbox_copy(L);
         lua_setfield(L, -2, allowed[i].lib_name);
     }
 }
@@ -305,11 +235,12 @@ lua_sandbox_open(lua_State *L, struct lua_host *host)
     if (!host->allow_os) {
         hide_string_methods(L);
         hide_buffer_pointers(L);
+        forget_folders(L);
     }
     lua_newtable(L);
     if (host->allow_os) {
         lua_getglobal(L, "_G");
-        copy_all(L);
+        lua_sandbox_copy(L);
     }
     for (size_t i = 0; !host->allow_os && i < sizeof allowed / sizeof *allowed; i++) {
         bool whole = allowed[i].names[0] == '\0';
@@ -337,11 +268,11 @@ set_closure(lua_State *L, const char *name, lua_CFunction function)
 }
 
 void
-lua_sandbox_push_globals(lua_State *L, struct lua_host *host, const char *folder)
+lua_sandbox_push_globals(lua_State *L, struct lua_host *host)
 {
     lua_newtable(L);
     lua_rawgeti(L, LUA_REGISTRYINDEX, host->base_ref);
-    copy_all(L);
+    lua_sandbox_copy(L);
     if (!host->allow_os)
         copy_libraries(L);
     lua_pushvalue(L, -1);
@@ -351,15 +282,6 @@ lua_sandbox_push_globals(lua_State *L, struct lua_host *host, const char *folder
         set_closure(L, "load", load_text);
         set_closure(L, "loadstring", load_text);
     }
-    lua_pushvalue(L, -1);
-    lua_pushstring(L, folder);
-    lua_newtable(L);
-    if (host->allow_os)
-        lua_getglobal(L, "require");
-    else
-        lua_pushnil(L);
-    lua_pushcclosure(L, require_module, 4);
-    lua_setfield(L, -2, "require");
 }
 
 void

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * TCP for handlers: connect, send, receive, close, keep. Where one would block,
+ * Connections for handlers, over TCP and unix sockets. Where an operation would block,
  * the request waits and the child serves others. A socket belongs to the request
  * that opened it and is closed with it, unless it was handed back with keep():
  * then the next connect() to the same address, of any request of this child,
@@ -37,26 +37,52 @@ struct lua_socket_pool {
 
 /* --- addresses and the pool ------------------------------------------------ */
 
-static bool
-parse_address(union lua_address *address, const char *host, int port)
+#define UNIX "unix:"
+
+/* Reads "unix:/path", or a numeric address and <port>. Returns NULL, or the reason. */
+static const char *
+parse_address(lua_State *L, union lua_address *address, const char *host, lua_Integer port)
 {
     memset(address, 0, sizeof *address);
+    if (strncmp(host, UNIX, strlen(UNIX)) == 0) {
+        const char *path = host + strlen(UNIX);
+        if (strlen(path) == 0 || strlen(path) >= sizeof address->local.sun_path)
+            return lua_pushfstring(L, "the path in '%s' has %d bytes; expected 1 to %d", host,
+                                   (int)strlen(path), (int)sizeof address->local.sun_path - 1);
+        address->local.sun_family = AF_UNIX;
+        strcpy(address->local.sun_path, path);
+        return NULL;
+    }
+    if (port < 1 || port > 65535)
+        return lua_pushfstring(L, "port %d: expected 1 to 65535", (int)port);
     if (strcmp(host, "localhost") == 0)
         host = "127.0.0.1";
     if (inet_pton(AF_INET, host, &address->v4.sin_addr) == 1) {
         address->v4.sin_family = AF_INET;
         address->v4.sin_port = htons((uint16_t)port);
-        return true;
+        return NULL;
     }
     address->v6.sin6_family = AF_INET6;
     address->v6.sin6_port = htons((uint16_t)port);
-    return inet_pton(AF_INET6, host, &address->v6.sin6_addr) == 1;
+    if (inet_pton(AF_INET6, host, &address->v6.sin6_addr) == 1)
+        return NULL;
+    return lua_pushfstring(L,
+                           "'%s': expected a numeric IPv4 or IPv6 address, localhost, or "
+                           "unix:/path (looking up names would block)",
+                           host);
 }
 
 static socklen_t
 address_length(const union lua_address *address)
 {
-    return address->any.sa_family == AF_INET ? sizeof address->v4 : sizeof address->v6;
+    switch (address->any.sa_family) {
+    case AF_UNIX:
+        return sizeof address->local;
+    case AF_INET:
+        return sizeof address->v4;
+    default:
+        return sizeof address->v6;
+    }
 }
 
 /* A kept connection that the peer has closed meanwhile, or on which it said
@@ -195,6 +221,24 @@ lua_socket_wait(lua_State *L, struct lua_task *task, short events)
 
 /* --- connect --------------------------------------------------------------- */
 
+/* Until a unix socket whose queue is full is tried again: there is nothing to poll for. */
+#define FULL_MS 10
+
+/* Begins to connect <socket>. Returns 0, or errno. */
+static int
+begin(const struct lua_socket *socket)
+{
+    const union lua_address *address = &socket->address;
+    return connect(socket->fd, &address->any, address_length(address)) == 0 ? 0 : errno;
+}
+
+static int
+refused(lua_State *L, struct lua_socket *socket, int error)
+{
+    close_socket(socket);
+    return lua_socket_failure(L, strerror(error));
+}
+
 /* The socket is argument 1 of the waiting method. */
 static int
 connect_step(lua_State *L, struct lua_task *task, short revents)
@@ -202,17 +246,24 @@ connect_step(lua_State *L, struct lua_task *task, short revents)
     struct lua_socket *socket = task->waiting;
     int error = 0;
     socklen_t size = sizeof error;
-    if (revents == 0) {
+    bool local = socket->address.any.sa_family == AF_UNIX;
+    if (local)
+        error = begin(socket);
+    else if (revents != 0)
+        getsockopt(socket->fd, SOL_SOCKET, SO_ERROR, &error, &size);
+    if (local ? error == EAGAIN : revents == 0) {
         int result = lua_socket_wait(L, task, POLLOUT);
         if (result > 0)
             close_socket(socket);
+        if (result == 0 && local) {
+            task->wait_fd = -1;
+            task->wait_timeout_ms =
+                task->wait_timeout_ms < FULL_MS ? task->wait_timeout_ms : FULL_MS;
+        }
         return result;
     }
-    getsockopt(socket->fd, SOL_SOCKET, SO_ERROR, &error, &size);
-    if (error != 0) {
-        close_socket(socket);
-        return lua_socket_failure(L, strerror(error));
-    }
+    if (error != 0)
+        return refused(L, socket, error);
     lua_pushvalue(task->thread, 1);
     if (L != task->thread)
         lua_xmove(task->thread, L, 1);
@@ -239,13 +290,16 @@ lua_socket_connect(lua_State *L)
 {
     struct lua_task *task = lua_state_task(L);
     const char *host = luaL_checkstring(L, 2);
-    int port = luaL_checkint(L, 3);
-    lua_Integer timeout_ms = luaL_optinteger(L, 4, TIMEOUT_MS);
+    bool local = strncmp(host, UNIX, strlen(UNIX)) == 0;
+    /* connect("unix:/path"[, ms]); without a port, so ms may stand in its place. */
+    lua_Integer port = local ? 0 : luaL_checkinteger(L, 3);
+    int ms_at = local && lua_isnoneornil(L, 4) ? 3 : 4;
+    lua_Integer timeout_ms = luaL_optinteger(L, ms_at, TIMEOUT_MS);
     union lua_address address;
-    luaL_argcheck(L, port > 0 && port <= 65535, 3, "a port is from 1 to 65535");
-    luaL_argcheck(L, timeout_ms > 0 && timeout_ms <= TIMEOUT_MAX_MS, 4, "ms out of range");
-    luaL_argcheck(L, parse_address(&address, host, port), 2,
-                  "a numeric IPv4 or IPv6 address expected (looking up names would block)");
+    luaL_argcheck(L, timeout_ms > 0 && timeout_ms <= TIMEOUT_MAX_MS, ms_at, "ms out of range");
+    const char *reason = parse_address(L, &address, host, port);
+    if (reason != NULL)
+        return lua_socket_failure(L, reason);
     struct lua_socket *made = new_socket(L, task);
     made->address = address;
     made->timeout_ms = (uint32_t)timeout_ms;
@@ -253,14 +307,14 @@ lua_socket_connect(lua_State *L)
     if (made->fd != -1)
         return 1;
     made->fd = socket(address.any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (made->fd == -1 ||
-        (connect(made->fd, &address.any, address_length(&address)) == -1 && errno != EINPROGRESS)) {
-        int error = errno;
-        close_socket(made);
-        return lua_socket_failure(L, strerror(error));
+    if (made->fd == -1)
+        return refused(L, made, errno);
+    if (!local) {
+        int error = begin(made);
+        if (error != 0 && error != EINPROGRESS)
+            return refused(L, made, error);
+        setsockopt(made->fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
     }
-    int on = 1;
-    setsockopt(made->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     lua_socket_set_deadline(made);
     return lua_wait_step(L, task, connect_step);
 }

@@ -7,11 +7,13 @@
 
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 
 union lua_address {
     struct sockaddr any;
     struct sockaddr_in v4;
     struct sockaddr_in6 v6;
+    struct sockaddr_un local;
 };
 
 struct lua_socket {
@@ -37,7 +39,7 @@ void lua_socket_open(lua_State *L, struct lua_host *host);
 void lua_socket_add(lua_State *L, const struct lua_host *host, const char *name,
                     lua_CFunction method);
 
-/* request:connect(host, port [, timeout_ms]) */
+/* request:connect(host, port [, timeout_ms]), request:connect("unix:/path" [, timeout_ms]) */
 int lua_socket_connect(lua_State *L);
 
 /* Argument 1 as an open socket of the running request; a Lua error otherwise. */

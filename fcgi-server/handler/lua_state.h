@@ -5,7 +5,8 @@
  *
  *   lua_state    the Lua state of this process, its scripts and tasks
  *   lua_wait     a method that waits
- *   lua_sandbox  what scripts may reach; require; the lock on globals
+ *   lua_sandbox  what scripts may reach; the lock on globals
+ *   lua_require  modules
  *   lua_socket   connections for handlers: connect, close, keep
  *   lua_stream   send and receive
  *   lua_request  the methods of a request
@@ -74,6 +75,7 @@ struct lua_host {
     lua_State *main;
     size_t memory_max; /* bytes that <main> may hold */
     bool allow_os;     /* see struct lua_options */
+    const char *const *folders;
     struct lua_script *scripts;
     struct lua_task *idle; /* finished ones, to be used again; as many as ever ran at once */
 

@@ -42,8 +42,8 @@ error_text(lua_State *L, char *text, size_t size)
     }
 }
 
-/* The line at which <frame> is. Of the innermost function only the line where it
- * begins is known once an error has ended it: 0 in a C function. */
+/* The line at which <frame> is; 0 in a C function. Once an error has ended it, only the line
+ * where the innermost function begins is known. */
 static int
 line_of(const lua_Debug *frame)
 {
@@ -52,26 +52,36 @@ line_of(const lua_Debug *frame)
     return frame->linedefined > 0 ? frame->linedefined : 0;
 }
 
-/* Appends where each of the innermost functions is: " < hello.lua:12 greet". */
+/* Appends where each of the innermost functions is: "<begin>hello.lua:12 greet < hello.lua:20".
+ * <ended>: an error did, whose message has the line: of the innermost only the name is told. */
 static void
-append_frames(lua_State *L, char *text, size_t size)
+append_frames(lua_State *L, char *text, size_t size, const char *begin, bool ended)
 {
     enum { LEVELS = 12 };
     lua_Debug frame;
     size_t length = strlen(text);
-    int shown = 0;
-
     for (int level = 0; level < LEVELS && length < size && lua_getstack(L, level, &frame);
          level++) {
+        char place[FRAMES_MAX] = "";
         lua_getinfo(L, "nSl", &frame);
         if (line_of(&frame) == 0)
             continue;
-        length +=
-            (size_t)snprintf(text + length, size - length, "%s%s:%d%s%s",
-                             shown == 0 ? "; in " : " < ", frame.short_src, line_of(&frame),
-                             frame.name != NULL ? " " : "", frame.name != NULL ? frame.name : "");
-        shown++;
+        if (!ended)
+            snprintf(place, sizeof place, "%s:%d", frame.short_src, line_of(&frame));
+        if (frame.name != NULL || !ended) {
+            length += (size_t)snprintf(text + length, size - length, "%s%s%s%s", begin, place,
+                                       frame.name != NULL && !ended ? " " : "",
+                                       frame.name != NULL ? frame.name : "");
+            begin = " < ";
+        }
+        ended = false;
     }
+}
+
+int
+lua_task_folder_length(const struct lua_script *script, const char *message)
+{
+    return message[0] == '/' || message[0] == '.' ? 0 : (int)(script->name - script->file);
 }
 
 const char *
@@ -105,7 +115,8 @@ report(struct lua_task *task)
     int name_length = 0;
     const char *message = error_text(L, value, sizeof value);
     const char *rest = lua_task_split(message, &line, &name_length);
-    int folder_length = (int)(task->script->name - path);
+    bool line_known = line > 0;
+    int folder_length = lua_task_folder_length(task->script, message);
     if (line > 0) {
         snprintf(file, sizeof file, "%.*s%.*s", folder_length, path, name_length, message);
         path = file;
@@ -116,7 +127,7 @@ report(struct lua_task *task)
     }
     line = line > 0 ? line : task->script->line;
     snprintf(text, sizeof text - FRAMES_MAX, "%s", rest);
-    append_frames(L, text, sizeof text);
+    append_frames(L, text, sizeof text, "; in ", line_known);
     return fh_fail_at(task->request, path, line, "%s", text);
 }
 
@@ -128,7 +139,7 @@ lua_task_log_slow(struct lua_task *task, lua_State *L, uint32_t elapsed_ms)
     char what[300];
     char text[FRAMES_MAX] = "    runs";
     snprintf(what, sizeof what, "%s %s", method == NULL ? "-" : method, path == NULL ? "-" : path);
-    append_frames(L, text, sizeof text);
+    append_frames(L, text, sizeof text, "; in ", false);
     slow_log_write(what, task->script->file, elapsed_ms, text);
 }
 

@@ -18,6 +18,10 @@ void lua_task_open(lua_State *L);
  * length of the name, and returns the text. */
 const char *lua_task_split(const char *message, int *line, int *name_length);
 
+/* How much of script->file goes before <message> to make its name a path: the folder; 0 if the
+ * name is that of a module from elsewhere, by its path (of which Lua shows the end). */
+int lua_task_folder_length(const struct lua_script *script, const char *message);
+
 /* Logs where the running <task> is; <L> is the coroutine that runs. */
 void lua_task_log_slow(struct lua_task *task, lua_State *L, uint32_t elapsed_ms);
 

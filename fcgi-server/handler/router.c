@@ -48,11 +48,13 @@ load_object(const struct route *route, struct router_entry *entry, char *error, 
 }
 
 static int
-load_script(struct router *router, const struct lua_options *options, const struct route *route,
+load_script(struct router *router, const struct router_options *options, const struct route *route,
             struct router_entry *entry, char *error, size_t error_size)
 {
+    struct lua_options lua = options->lua;
+    lua.folders = options->folders;
     if (router->lua == NULL) {
-        router->lua = lua_host_new(options, error, error_size);
+        router->lua = lua_host_new(&lua, error, error_size);
         if (router->lua == NULL)
             return -1;
     }
@@ -99,7 +101,7 @@ load(struct router *router, const struct router_options *options, const struct r
     if (ends_with(file, ".so"))
         return load_object(route, entry, error, error_size);
     if (ends_with(file, ".lua"))
-        return load_script(router, &options->lua, route, entry, error, error_size);
+        return load_script(router, options, route, entry, error, error_size);
     snprintf(error, error_size, "%s: a handler is a .so or a .lua file", entry->file);
     return -1;
 }

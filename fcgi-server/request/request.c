@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "request/request.h"
+#include "base/log.h"
 #include "request/record.h"
 
-#include <ctype.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -154,21 +155,6 @@ request_path(struct request *request, size_t *length)
     return path;
 }
 
-int
-request_check_length(const struct request *request, uint64_t length)
-{
-    const char *announced = request_param(request, "CONTENT_LENGTH", NULL);
-    uint64_t number = 0;
-    if (announced == NULL || *announced == '\0')
-        return 0;
-    for (const char *digit = announced; *digit != '\0'; digit++) {
-        if (!isdigit((unsigned char)*digit) || number > UINT64_MAX / 10 - 1)
-            return 400;
-        number = number * 10 + (uint64_t)(*digit - '0');
-    }
-    return number == length ? 0 : 400;
-}
-
 void
 request_describe(struct request *request, char *text, size_t size)
 {
@@ -177,4 +163,38 @@ request_describe(struct request *request, char *text, size_t size)
     const char *path = request_path(request, &length);
     snprintf(text, size, "%s %.*s", method == NULL ? "-" : method, length > 200 ? 200 : (int)length,
              path);
+}
+
+/* <text> as a length; UINT64_MAX if it is none. */
+static uint64_t
+length_of(const char *text)
+{
+    uint64_t length = 0;
+    for (; *text >= '0' && *text <= '9'; text++) {
+        if (length > UINT64_MAX / 10 - 1)
+            return UINT64_MAX;
+        length = length * 10 + (uint64_t)(*text - '0');
+    }
+    return *text == '\0' ? length : UINT64_MAX;
+}
+
+int
+request_check_length(struct request *request, uint64_t length)
+{
+    const char *announced = request_param(request, "CONTENT_LENGTH", NULL);
+    char what[256];
+    /* Caddy's -1: a body of unknown length, which ends where STDIN does. */
+    if (announced == NULL || *announced == '\0' || strcmp(announced, "-1") == 0)
+        return 0;
+    uint64_t number = length_of(announced);
+    if (number == length && number != UINT64_MAX)
+        return 0;
+    request_describe(request, what, sizeof what);
+    if (number == UINT64_MAX)
+        log_warn("%s: answered 400: CONTENT_LENGTH '%.40s' is not a length", what, announced);
+    else
+        log_warn("%s: answered 400: CONTENT_LENGTH is %" PRIu64 ", the body that came has %" PRIu64
+                 " bytes",
+                 what, number, length);
+    return 400;
 }

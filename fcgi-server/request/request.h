@@ -129,9 +129,10 @@ const char *request_param(const struct request *request, const char *name, size_
  * is none. */
 const char *request_path(struct request *request, size_t *length);
 
-/* Whether <body> is what CONTENT_LENGTH announces: a body that ended early was cut
- * off. Empty or absent counts as "any length". Returns 0, or 400. */
-int request_check_length(const struct request *request, uint64_t length);
+/* Whether a body of <length> bytes is what CONTENT_LENGTH announces: one that ended early
+ * was cut off. Empty, absent and -1 mean any length. Returns 0, or 400 with the reason in
+ * the log. */
+int request_check_length(struct request *request, uint64_t length);
 
 /* Forgets what the handler has made of the answer so far; only before the head has left. */
 void request_drop_answer(struct request *request);

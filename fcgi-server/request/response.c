@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "request/response.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-/* RFC 9110, section 15. */
+/* The registry of status codes (RFC 9110, section 16.2.1). */
 static const struct {
     int status;
     const char *reason;
@@ -16,20 +15,29 @@ static const struct {
     {200, "OK"},
     {201, "Created"},
     {202, "Accepted"},
+    {203, "Non-Authoritative Information"},
     {204, "No Content"},
+    {205, "Reset Content"},
     {206, "Partial Content"},
+    {207, "Multi-Status"},
+    {208, "Already Reported"},
+    {226, "IM Used"},
+    {300, "Multiple Choices"},
     {301, "Moved Permanently"},
     {302, "Found"},
     {303, "See Other"},
     {304, "Not Modified"},
+    {305, "Use Proxy"},
     {307, "Temporary Redirect"},
     {308, "Permanent Redirect"},
     {400, "Bad Request"},
     {401, "Unauthorized"},
+    {402, "Payment Required"},
     {403, "Forbidden"},
     {404, "Not Found"},
     {405, "Method Not Allowed"},
     {406, "Not Acceptable"},
+    {407, "Proxy Authentication Required"},
     {408, "Request Timeout"},
     {409, "Conflict"},
     {410, "Gone"},
@@ -38,14 +46,28 @@ static const struct {
     {413, "Content Too Large"},
     {414, "URI Too Long"},
     {415, "Unsupported Media Type"},
+    {416, "Range Not Satisfiable"},
+    {417, "Expectation Failed"},
+    {421, "Misdirected Request"},
     {422, "Unprocessable Content"},
+    {423, "Locked"},
+    {424, "Failed Dependency"},
+    {425, "Too Early"},
+    {426, "Upgrade Required"},
+    {428, "Precondition Required"},
     {429, "Too Many Requests"},
     {431, "Request Header Fields Too Large"},
+    {451, "Unavailable For Legal Reasons"},
     {500, "Internal Server Error"},
     {501, "Not Implemented"},
     {502, "Bad Gateway"},
     {503, "Service Unavailable"},
     {504, "Gateway Timeout"},
+    {505, "HTTP Version Not Supported"},
+    {506, "Variant Also Negotiates"},
+    {507, "Insufficient Storage"},
+    {508, "Loop Detected"},
+    {511, "Network Authentication Required"},
 };
 
 /* "Unknown" if there are none. */
@@ -86,10 +108,17 @@ grow_out(struct request *request, size_t length)
     return 0;
 }
 
+/* RFC 9110, sections 15.3.5, 15.3.6 and 15.4.5. */
+static bool
+is_bodiless(int status)
+{
+    return status == 204 || status == 205 || status == 304;
+}
+
 bool
 response_sends_body(const struct request *request)
 {
-    return !request->is_head && request->status != 204 && request->status != 304;
+    return !request->is_head && !is_bodiless(request->status);
 }
 
 int
@@ -154,14 +183,23 @@ response_status(struct fh_request *head, int code)
     return 0;
 }
 
-/* RFC 9110, section 5.6.2: the characters of a token. */
+/* RFC 9110, section 5.6.2: the characters of a token; whatever the locale. */
 static bool
 is_token(const char *text)
 {
-    for (const char *at = text; *at != '\0'; at++)
-        if (!isalnum((unsigned char)*at) && strchr("!#$%&'*+-.^_`|~", *at) == NULL)
+    static const char allowed[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                                  "!#$%&'*+-.^_`|~";
+    return *text != '\0' && text[strspn(text, allowed)] == '\0';
+}
+
+/* RFC 9110, section 5.5: no control character but the tab. */
+static bool
+is_value(const char *text)
+{
+    for (; *text != '\0'; text++)
+        if (((unsigned char)*text < 0x20 && *text != '\t') || *text == 0x7f)
             return false;
-    return *text != '\0';
+    return true;
 }
 
 static int
@@ -170,7 +208,7 @@ set_length(struct request *request, const char *value)
     char *end;
     errno = 0;
     long long length = strtoll(value, &end, 10);
-    if (!isdigit((unsigned char)*value) || *end != '\0' || errno != 0)
+    if (*value < '0' || *value > '9' || *end != '\0' || errno != 0)
         return -1;
     request->length = length;
     return 0;
@@ -220,7 +258,7 @@ response_header(struct fh_request *head, const char *name, const char *value)
     struct request *request = of(head);
     size_t length = strlen(value);
     /* "Status" is how CGI spells what fh_status() is for. */
-    if (request->head_sent || !is_token(name) || value[strcspn(value, "\r\n")] != '\0' ||
+    if (request->head_sent || !is_token(name) || !is_value(value) ||
         strcasecmp(name, "Status") == 0)
         return -1;
     if (strcasecmp(name, "Content-Type") == 0)
@@ -259,7 +297,7 @@ put_number(char *to, uint64_t number)
 size_t
 response_head(struct request *request, char *to, bool complete)
 {
-    bool empty = request->status == 204 || request->status == 304;
+    bool empty = is_bodiless(request->status);
     char *at = to;
     if (request->status != 0) {
         at = put_text(at, "Status: ");
@@ -276,7 +314,9 @@ response_head(struct request *request, char *to, bool complete)
     int64_t length = complete ? (int64_t)request->written : request->length;
     if (request->is_head && request->length >= 0 && request->written == 0)
         length = request->length;
-    if (length >= 0 && !empty) {
+    if (request->status == 205)
+        length = 0; /* as it must be told */
+    if (length >= 0 && (!empty || request->status == 205)) {
         at = put_text(at, "Content-Length: ");
         at = put_number(at, (uint64_t)length);
         at = put_text(at, "\r\n");

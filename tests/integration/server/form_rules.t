@@ -28,6 +28,43 @@ local function params_twice(server, path)
     t.is(answer.body, "<h1>Hello first</h1>", path .. ": of a parameter sent twice the first counts")
 end
 
+-- A body and what CONTENT_LENGTH says of it.
+local function post(server, path, length, body)
+    local params = fcgi.params(path, { method = "POST" })
+    for i, pair in ipairs(params) do
+        params[i] = pair[1] == "CONTENT_LENGTH" and { pair[1], length } or pair
+    end
+    return fcgi.get(server.address, path, { params = params, body = body })
+end
+
+local function lengths(server)
+    for _, path in ipairs { "/body", "/lua/body" } do
+        local answer = post(server, path, "-1", "of unknown length")
+        t.is(answer.body, "of unknown length", path .. ": CONTENT_LENGTH -1 ends with the body")
+        t.is(post(server, path .. "?count=1", "-1", ("x"):rep(300000)).body, "300000\n", path .. ": also a long one")
+        t.is(post(server, path .. "?count=1", "-1", "").body, "0\n", path .. ": also an empty one")
+        for _, case in ipairs {
+            { "5", "1234", "CONTENT_LENGTH is 5, the body that came has 4 bytes" },
+            { "3", "1234", "CONTENT_LENGTH is 3, the body that came has 4 bytes" },
+            { "7", "", "CONTENT_LENGTH is 7, the body that came has 0 bytes" },
+            { "ten", "1234567890", "CONTENT_LENGTH 'ten' is not a length" },
+            { "-2", "", "CONTENT_LENGTH '-2' is not a length" },
+            { "+4", "1234", "CONTENT_LENGTH '+4' is not a length" },
+            { "4 ", "1234", "CONTENT_LENGTH '4 ' is not a length" },
+            { "99999999999999999999999", "1", "CONTENT_LENGTH '99999999999999999999999' is not a length" },
+        } do
+            local length, body, reason = unpack(case)
+            local before = #server:log_text()
+            t.is(post(server, path, length, body).status, 400, ("%s: CONTENT_LENGTH %q with %d bytes"):format(path, length, #body))
+            t.process.poll(2, function()
+                return server:log_text():find(reason, before, true)
+            end)
+            t.ok(server:log_text():find("POST " .. path .. ": answered 400: " .. reason, before, true), "the log says why: " .. reason,
+                server:log_text():sub(before))
+        end
+    end
+end
+
 local function empty_length(server)
     for _, length in ipairs { "", "0" } do
         local params = fcgi.params("/body?count=1", { method = "POST" })
@@ -65,7 +102,7 @@ end
 
 t.each_engine(function(engine)
     local server = t.server.start {
-        engine = engine, children = 1, routes = { "/body=" .. t.fixture("body.so") },
+        engine = engine, children = 1, routes = { "/body=" .. t.fixture("body.so"), "/lua/body=" .. t.fixture("body.lua") },
     }
     for _, case in ipairs(cases) do
         local wanted = "<h1>Hello " .. case[2] .. "</h1>"
@@ -76,6 +113,7 @@ t.each_engine(function(engine)
     params_twice(server, "/hello")
     params_twice(server, "/lua/hello")
     empty_length(server)
+    lengths(server)
     server:unchanged()
     server:stop()
 end)

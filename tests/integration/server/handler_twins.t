@@ -8,7 +8,7 @@ local t = require("testing")
 local queries = {
     echo = { "", "name=x", "%" },
     hello = { "", "name=john", "name=", "name", "NAME=x", "name=%3Cb%3E%26%22'", "name=a+b%2B",
-        "name=%00x", "name=%C3%A9%FF", "name=%zz%", "name=a&name=b" },
+        "name=%00x", "name=%C3%A9%FF", "name=%E2%82", "name=%ED%A0%80x%F0%9F%98%80", "name=%C0%AF", "name=%zz%", "name=a&name=b" },
     sleep = { "ms=0", "ms=1", "ms=0007", "ms=", "ms", "ms=-1", "ms=+1", "ms=1.5", "ms=60001",
         "ms=99999999999999999999", "ms=1%00", "ms=0x1", "ms=%201", "ms=1e1" },
     table = { "", "max=0", "max=1", "max=2", "max=10", "max=11", "max=99", "max=101", "max=999", "max=1000",
@@ -57,6 +57,10 @@ t.each_engine(function(engine)
     local server = t.server.start { engine = engine, children = 1 }
     for _, name in ipairs { "echo", "hello", "sleep", "table" } do
         compare(server, name)
+    end
+    for _, path in ipairs { "/hello", "/lua/hello" } do
+        t.is(server:get(path .. "?name=a%ffb%C3").body, "<h1>Hello a\239\191\189b\239\191\189</h1>",
+            path .. ": UTF-8 whatever bytes come")
     end
     t.is(#server:get("/table").body, 67840, "the table page has 67,840 bytes")
     for _, path in ipairs { "/table?max=101", "/lua/table?max=101", "/lua/table/concat?max=101" } do

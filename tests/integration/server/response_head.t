@@ -36,6 +36,10 @@ local function statuses(front, path)
         t.ok(answer.status == status and answer.body == "" and answer.exit == 0,
             "status " .. status .. " has no body", tostring(answer.status) .. " " .. answer.body)
     end
+    for _, status in ipairs { 205 } do
+        local answer = front:get(path .. "?status=" .. status)
+        t.ok(answer.status == status and answer.body == "", "status 205 has no body", tostring(answer.status) .. " " .. answer.body)
+    end
     for _, status in ipairs { 99, 100, 600, 0 } do
         t.is(front:get(path .. "?status=" .. status).status, 500, "status " .. status .. " is refused")
     end
@@ -45,7 +49,8 @@ end
 local function injection(server, path)
     for name, value in pairs {
         ["X-A%0D%0AX-Evil"] = "1", ["X-B"] = "1%0D%0AX-Evil:+1", ["X-C"] = "1%0AX-Evil:+1",
-        ["X-D"] = "1%0DX-Evil:+1", ["X%3A-E"] = "X-Evil", ["X+G"] = "X-Evil", [""] = "X-Evil",
+        ["X-D"] = "1%0DX-Evil:+1",
+        ["X-H"] = "X-Evil%01", ["X-I"] = "X-Evil%7F", ["X-J"] = "X-Evil%1B[2J", ["X%3A-E"] = "X-Evil", ["X+G"] = "X-Evil", [""] = "X-Evil",
     } do
         local answer = server:get(path .. "?name=" .. name .. "&value=" .. value)
         t.ok(answer.complete and not answer.headers["x-evil"] and not answer.head:find("\n[^\r\n]*Evil:"),
@@ -56,6 +61,12 @@ local function injection(server, path)
     -- For a C handler the value ends at the NUL; a Lua handler is refused.
     local cut = server:get(path .. "?name=X-F&value=1%00X-Evil:+1")
     t.ok(cut.complete and not cut.head:find("Evil"), "nothing behind an encoded NUL gets into the head", cut.head)
+    t.is(server:get(path .. "?name=X-Tab&value=a%09b").headers["x-tab"], "a\tb", "a tab passes")
+    t.is(server:get(path .. "?name=X-High&value=%C3%A9").headers["x-high"], "\195\169", "bytes over 127 pass")
+    for status, reason in pairs { [203] = "Non-Authoritative Information", [205] = "Reset Content", [416] = "Range Not Satisfiable",
+        [451] = "Unavailable For Legal Reasons", [511] = "Network Authentication Required", [299] = "Unknown" } do
+        t.is(server:get(path .. "?status=" .. status).headers.status, status .. " " .. reason, "the reason of " .. status)
+    end
     local answer = server:get(path .. "?name=X-Fine&value=one+two")
     t.is(answer.headers["x-fine"], "one two", "an ordinary header passes")
 end

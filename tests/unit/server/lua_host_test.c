@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* links: fcgi-server/handler/lua_host.c fcgi-server/handler/lua_state.c fcgi-server/handler/lua_wait.c fcgi-server/handler/lua_task.c fcgi-server/handler/lua_request.c */
-/* links: fcgi-server/handler/lua_sandbox.c fcgi-server/handler/lua_socket.c fcgi-server/handler/lua_stream.c */
+/* links: fcgi-server/handler/lua_sandbox.c fcgi-server/handler/lua_require.c fcgi-server/handler/lua_socket.c fcgi-server/handler/lua_stream.c */
 /* links: fcgi-server/handler/router.c fcgi-server/base/find_file.c fcgi-server/handler/shared_object.c fcgi-server/request/request.c fcgi-server/request/dispatch.c */
 /* links: fcgi-server/request/response.c */
 /* links: fcgi-server/request/record.c fcgi-server/request/arena.c fcgi-server/request/query.c */
@@ -140,7 +140,9 @@ every_kind_of_error_is_one_500_and_one_line(void **state)
         {"request:write({})", "script.lua:2: bad argument #1"},
         {"request:sleep(-1)", "script.lua:2: bad argument #1"},
         {"request:sleep(0/0)", "script.lua:2: bad argument #1"},
-        {"request:connect('example.org', 80)", "script.lua:2: bad argument #1"},
+        {"request:header('X', 'a\\1b')", "script.lua:2: header: refused"},
+        {"request:header('X', 'a\\127b')", "script.lua:2: header: refused"},
+        {"request:connect('example.org', {})", "script.lua:2: bad argument #2"},
         {"request:read(-5)", "script.lua:2: bad argument #1"},
         {"coroutine.wrap(function() request:sleep(1) end)()",
          "script.lua:2: waiting inside a coroutine"},
@@ -171,6 +173,59 @@ every_kind_of_error_is_one_500_and_one_line(void **state)
             expect(200, "ok");
         }
     }
+}
+
+static void
+the_log_names_the_place_once(void **state)
+{
+    (void)state;
+    load("return function(request)\nerror('no cause')\nend\n");
+    get("");
+    expect_logged("/script.lua:2: no cause (GET /)\n");
+    load("local function greet()\n    error('boom')\nend\n"
+         "return function(request)\n    greet()\n    request:write('x')\nend\n");
+    get("");
+    expect_logged("/script.lua:2: boom; in greet < script.lua:5 (GET /)\n");
+}
+
+static void
+a_module_lies_beside_the_script_or_in_lib(void **state)
+{
+    char command[160];
+    (void)state;
+    snprintf(command, sizeof command, "mkdir '%s/lib'", folder);
+    assert_int_equal(system(command), 0);
+    put_file("lib/shared.lua", "return {name = 'lib'}");
+    load("local shared = require('shared')\n"
+         "return function(request) request:write(shared.name) end");
+    get("");
+    expect(200, "lib");
+    put_file("shared.lua", "return {name = 'beside'}");
+    load("local shared = require('shared')\n"
+         "return function(request) request:write(shared.name) end");
+    get("");
+    expect(200, "beside");
+    put_file("loop.lua", "local x = require('loop') return x");
+    assert_false(load_with("require('loop')", NULL, (struct lua_options){0}));
+    if (strstr(error_text, "/loop.lua:1: require: \"loop\" requires itself") == NULL)
+        fail_msg("%s", error_text);
+    /* What lies in the folder that the server was started in is not found. */
+    assert_false(load_with("require('luarocks.core')", NULL, (struct lua_options){0}));
+}
+
+static void
+json_is_there(void **state)
+{
+    (void)state;
+    if (!load_with("local json = require('cjson')\n"
+                   "return function(request) request:write(json.encode({a = {1, 2.5}}), ' ',\n"
+                   "    tostring(json.decode(request:param('HTTP_X')).b)) end",
+                   NULL, (struct lua_options){0})) {
+        assert_non_null(strstr(error_text, "install the package lua-cjson"));
+        skip();
+    }
+    get_with("", "HTTP_X", "{\"b\": true}");
+    expect(200, "{\"a\":[1,2.5]} true");
 }
 
 static void
@@ -338,7 +393,7 @@ two_routes_with_one_script_have_globals_of_their_own(void **state)
 {
     static const struct route routes[] = {{"/a", "script.lua", "A", NULL},
                                           {"/b", "script.lua", "B", NULL}};
-    const char *const folders[] = {folder, NULL};
+    static const char *const folders[] = {folder, NULL};
     const struct router_options options = {.routes = routes, .route_count = 2, .folders = folders};
     (void)state;
 
@@ -469,6 +524,9 @@ main(void)
         cmocka_unit_test(the_body_is_read_in_pieces),
         cmocka_unit_test(returning_false_is_404),
         cmocka_unit_test(every_kind_of_error_is_one_500_and_one_line),
+        cmocka_unit_test(the_log_names_the_place_once),
+        cmocka_unit_test(a_module_lies_beside_the_script_or_in_lib),
+        cmocka_unit_test(json_is_there),
         cmocka_unit_test(memory_is_bounded_and_comes_back),
         cmocka_unit_test(broken_scripts_are_refused_with_file_and_line),
         cmocka_unit_test(a_kept_request_is_an_error_later),

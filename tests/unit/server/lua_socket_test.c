@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* links: fcgi-server/handler/lua_host.c fcgi-server/handler/lua_state.c fcgi-server/handler/lua_wait.c fcgi-server/handler/lua_task.c fcgi-server/handler/lua_request.c */
-/* links: fcgi-server/handler/lua_sandbox.c fcgi-server/handler/lua_socket.c fcgi-server/handler/lua_stream.c */
+/* links: fcgi-server/handler/lua_sandbox.c fcgi-server/handler/lua_require.c fcgi-server/handler/lua_socket.c fcgi-server/handler/lua_stream.c */
 /* links: fcgi-server/handler/router.c fcgi-server/base/find_file.c fcgi-server/handler/shared_object.c fcgi-server/request/request.c fcgi-server/request/dispatch.c */
 /* links: fcgi-server/request/response.c */
 /* links: fcgi-server/request/record.c fcgi-server/request/arena.c fcgi-server/request/query.c */
@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 
 /* What the peer does with one connection after the other. */
@@ -246,10 +247,10 @@ wrong_arguments_are_errors(void **state)
         const char *body;
         const char *logged;
     } cases[] = {
-        {"r:connect('127.0.0.1', 0)", "bad argument"},
         {"r:connect('127.0.0.1', 1, 0)", "bad argument"},
-        {"r:connect('host.name', 1)", "bad argument"},
-        {"r:connect(1, port):send({})", "bad argument"},
+        {"r:connect('127.0.0.1')", "bad argument"},
+        {"r:connect({}, 1)", "bad argument"},
+        {"r:connect('127.0.0.1', port):send({})", "bad argument"},
         {"r:connect('127.0.0.1', port):receive(-1)", "bad argument"},
         {"r:connect('127.0.0.1', port):receive('word')", "bad argument"},
         {"r:connect('127.0.0.1', port).send(r, 'x')", "bad argument"},
@@ -268,6 +269,100 @@ wrong_arguments_are_errors(void **state)
     stop_peer();
 }
 
+static void
+bad_addresses_are_nil_and_a_reason(void **state)
+{
+    static const struct {
+        const char *arguments;
+        const char *reason;
+    } cases[] = {
+        {"'host.name', 1", "'host.name': expected a numeric IPv4 or IPv6 address, localhost, or "
+                           "unix:/path (looking up names would block)"},
+        {"'', 1", "'': expected a numeric IPv4 or IPv6 address, localhost, or unix:/path (looking "
+                  "up names would block)"},
+        {"'127.0.0.1', 0", "port 0: expected 1 to 65535"},
+        {"'127.0.0.1', 70000", "port 70000: expected 1 to 65535"},
+        {"'unix:'", "the path in 'unix:' has 0 bytes; expected 1 to 107"},
+        {"'unix:/nowhere/socket'", "No such file or directory"},
+        {"'unix:/nowhere/socket', 50", "No such file or directory"},
+        {"'unix:/nowhere/socket', nil, 50", "No such file or directory"},
+    };
+    char body[256];
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        snprintf(body, sizeof body,
+                 "local s, reason = r:connect(%s) r:write(tostring(s), ' ', reason)",
+                 cases[i].arguments);
+        load_body(body);
+        get("");
+        char expected[256];
+        snprintf(expected, sizeof expected, "nil %s", cases[i].reason);
+        expect(200, expected);
+    }
+}
+
+static void
+localhost_is_an_address(void **state)
+{
+    static const struct step list[] = {{.answer = "x", .close = true}, {0}};
+    (void)state;
+    start_peer(list);
+    load_body("r:write(assert(r:connect('localhost', port)):receive('all'))");
+    get("");
+    expect(200, "x");
+    stop_peer();
+}
+
+/* Listens at a path in the folder with room for one connection that nobody takes. */
+static int
+listen_at(struct sockaddr_un *address)
+{
+    *address = (struct sockaddr_un){.sun_family = AF_UNIX};
+    snprintf(address->sun_path, sizeof address->sun_path, "%s/peer", folder);
+    unlink(address->sun_path);
+    int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(listener, (struct sockaddr *)address, sizeof *address), 0);
+    assert_int_equal(listen(listener, 0), 0);
+    return listener;
+}
+
+static void
+unix_sockets_are_peers_too(void **state)
+{
+    char body[512];
+    struct sockaddr_un address;
+    int listener = listen_at(&address);
+    (void)state;
+    snprintf(body, sizeof body,
+             "local s, reason = r:connect('unix:%s', 60) if not s then r:write(reason) return end\n"
+             "assert(s:send('ping')) r:write(s:receive(4)) s:keep()",
+             address.sun_path);
+    load_body(body);
+    enum fh_result result = begin("");
+    int fd = accept(listener, NULL, NULL);
+    assert_int_equal(write(fd, "pong", 4), 4);
+    while (result == FH_WAIT)
+        result = wait_and_resume();
+    expect(200, "pong");
+    assert_int_equal(write(fd, "more", 0), 0);
+    /* Kept, so the next one comes on the same connection. */
+    char input[8];
+    assert_int_equal(read(fd, input, sizeof input), 4);
+    result = begin("");
+    assert_int_equal(write(fd, "pong", 4), 4);
+    while (result == FH_WAIT)
+        result = wait_and_resume();
+    expect(200, "pong");
+    close(fd);
+    /* A full queue: waits for room, and says when the time is over. */
+    int filler = socket(AF_UNIX, SOCK_STREAM, 0);
+    assert_int_equal(connect(filler, (struct sockaddr *)&address, sizeof address), 0);
+    get("");
+    expect(200, "timeout");
+    close(filler);
+    close(listener);
+}
+
 int
 main(void)
 {
@@ -279,6 +374,9 @@ main(void)
         cmocka_unit_test(a_big_text_is_sent_while_the_peer_is_slow),
         cmocka_unit_test(sockets_end_with_their_request),
         cmocka_unit_test(wrong_arguments_are_errors),
+        cmocka_unit_test(bad_addresses_are_nil_and_a_reason),
+        cmocka_unit_test(localhost_is_an_address),
+        cmocka_unit_test(unix_sockets_are_peers_too),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* links: fcgi-server/handler/lua_host.c fcgi-server/handler/lua_state.c fcgi-server/handler/lua_wait.c fcgi-server/handler/lua_task.c fcgi-server/handler/lua_request.c */
-/* links: fcgi-server/handler/lua_sandbox.c fcgi-server/handler/lua_socket.c fcgi-server/handler/lua_stream.c */
+/* links: fcgi-server/handler/lua_sandbox.c fcgi-server/handler/lua_require.c fcgi-server/handler/lua_socket.c fcgi-server/handler/lua_stream.c */
 /* links: fcgi-server/handler/router.c fcgi-server/base/find_file.c fcgi-server/handler/shared_object.c fcgi-server/request/request.c fcgi-server/request/dispatch.c */
 /* links: fcgi-server/request/response.c */
 /* links: fcgi-server/request/record.c fcgi-server/request/arena.c fcgi-server/request/query.c */
@@ -54,7 +54,7 @@ builtin(const char *name)
 static struct router *
 make(const struct route *routes, size_t count)
 {
-    const char *const folders[] = {folder, NULL};
+    static const char *const folders[] = {folder, NULL};
     const struct router_options options = {
         .routes = routes, .route_count = count, .folders = folders, .builtin = builtin};
     return router_new(&options, error_text, sizeof error_text);

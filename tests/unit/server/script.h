@@ -87,7 +87,7 @@ __attribute__((unused)) static bool
 load_with(const char *text, const char *argument, struct lua_options options)
 {
     const struct route route = {"/", "script.lua", argument, NULL};
-    const char *const folders[] = {folder, NULL};
+    static const char *const folders[] = {folder, NULL};
     const struct router_options all = {
         .routes = &route, .route_count = 1, .folders = folders, .lua = options};
     router_free(router);
@@ -111,17 +111,26 @@ add_param(const char *name, const char *value)
                                                        (uint32_t)strlen(value)});
 }
 
-/* Begins a request; FH_OK once it is answered. */
+/* Begins a request with one parameter more, such as "HTTP_COOKIE" (NULL: none); FH_OK once
+ * it is answered. */
 __attribute__((unused)) static enum fh_result
-begin(const char *query)
+begin_with(const char *query, const char *name, const char *value)
 {
     request_reset(&request);
     assert_int_equal(request_reserve_params(&request, 4), 0);
+    if (name != NULL)
+        add_param(name, value);
     add_param("REQUEST_METHOD", "GET");
     add_param("SCRIPT_NAME", "/");
     add_param("QUERY_STRING", query);
     dispatch_route(&request, router);
     return dispatch_run(&request);
+}
+
+__attribute__((unused)) static enum fh_result
+begin(const char *query)
+{
+    return begin_with(query, NULL, NULL);
 }
 
 __attribute__((unused)) static enum fh_result
@@ -133,13 +142,19 @@ wait_and_resume(void)
 }
 
 __attribute__((unused)) static void
-get(const char *query)
+get_with(const char *query, const char *name, const char *value)
 {
     logged[0] = '\0';
-    enum fh_result result = begin(query);
+    enum fh_result result = begin_with(query, name, value);
     while (result == FH_WAIT)
         result = wait_and_resume();
     assert_int_equal(result, FH_OK);
+}
+
+__attribute__((unused)) static void
+get(const char *query)
+{
+    get_with(query, NULL, NULL);
 }
 
 __attribute__((unused)) static int
