@@ -56,7 +56,9 @@ t.is(compiled.status, 0, "a handler is built with the installed header")
 local server_program = t.server.program
 t.server.program = prefix .. "/bin/fcgi-server"
 local server = t.server.start { children = 1, config = prefix .. "/share/fcgi-server/fcgi-server.lua",
-    routes = { "/own=" .. t.dir .. "/own.so" }, cwd = "/" }
+    routes = { "/own=" .. t.dir .. "/own.so", "/page=" .. process.write_file(t.dir .. "/page.lua",
+        'local web = require("web")\nreturn function(request) request:write(web.html("<")) end\n') }, cwd = "/" }
+t.is(server:get("/page").body, "&lt;", "a script elsewhere requires the installed web")
 t.is(server:get("/hello?name=x").body, "<h1>Hello x</h1>", "an installed handler in C")
 t.is(server:get("/lua/hello?name=x").body, "<h1>Hello x</h1>", "an installed handler in Lua")
 t.is(server:get("/own").body, "own\n", "the own one")
