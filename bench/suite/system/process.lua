@@ -85,8 +85,8 @@ local function exec_child(argv, fds, options)
     unistd._exit(127)
 end
 
---- Starts <argv>. options: env (added variables), directory. Standard input is empty.
--- Returns {pid, output, errors} with the reading ends of two pipes, or nil and a reason.
+--- Starts <argv>. options: env (added variables), directory, input (a descriptor to read from, which
+-- stays open here; without it standard input is empty). Returns {pid, output, errors} with the reading ends of two pipes, or nil and a reason.
 function process.start(argv, options)
     local out_read, out_write = process.pipe()
     local err_read, err_write = process.pipe()
@@ -94,7 +94,7 @@ function process.start(argv, options)
     io.stdout:flush()
     local pid, reason = unistd.fork()
     if pid == 0 then
-        exec_child(argv, { input = null, output = out_write, errors = err_write }, options or {})
+        exec_child(argv, { input = options and options.input or null, output = out_write, errors = err_write }, options or {})
     end
     unistd.close(out_write)
     unistd.close(err_write)
@@ -135,6 +135,7 @@ local function drain(streams, fd, stream)
     elseif data or code ~= errno.EINTR then
         streams[fd] = nil
         unistd.close(fd)
+        stream.of.open, stream.of.ended = stream.of.open - 1, process.now()
     end
 end
 
@@ -153,56 +154,72 @@ local function listen(streams, timeout_ms)
     end
 end
 
---- Runs <argv> to its end. options: env, directory, timeout_s (default 60), tick (called about
--- every tick_s seconds, default 0.25, with the seconds since the start), on_start (called with pid).
--- Returns {code, out, err, elapsed_s, timed_out}; an error raised by tick (an interrupt) stops the
--- program first and then continues.
-function process.run(argv, options)
-    options = options or {}
-    local child, reason = process.start(argv, options)
-    if not child then
-        return { code = 127, out = "", err = reason, elapsed_s = 0 }
-    end
-    local started = process.now()
+-- Reads all <streams> to their ends, or until the time is over; returns whether it is.
+local function read_all(streams, started, options)
     local deadline, tick_s = started + (options.timeout_s or 60), options.tick_s or 0.25
-    local output, errors = { parts = {} }, { parts = {} }
-    local streams = { [child.output] = output, [child.errors] = errors }
-    local timed_out = false
-    local ok, failure = pcall(function()
-        if options.on_start then
-            options.on_start(child.pid)
-        end
-        local next_tick = started + tick_s
-        while next(streams) and not timed_out do
-            local now = process.now()
-            listen(streams, math.max(0, math.ceil((math.min(next_tick, deadline) - now) * 1000)))
-            now = process.now()
-            if now >= next_tick then
-                next_tick = now + tick_s
-                if options.tick then
-                    options.tick(now - started)
-                end
+    local next_tick, now = started + tick_s, process.now()
+    while next(streams) and now < deadline do
+        listen(streams, math.max(0, math.ceil((math.min(next_tick, deadline) - now) * 1000)))
+        now = process.now()
+        if now >= next_tick then
+            next_tick = now + tick_s
+            if options.tick then
+                options.tick(now - started)
             end
-            timed_out = now >= deadline
         end
-    end)
-    if timed_out or not ok then
-        process.kill_group(child.pid, posix_signal.SIGKILL)
+    end
+    return next(streams) ~= nil
+end
+
+--- Runs <children> (of process.start) to their ends, all at once. options: timeout_s (for all,
+-- default 60), tick (called about every tick_s seconds, default 0.25, with the seconds since the
+-- start). Returns a list in the same order of {code, out, err, elapsed_s, timed_out}; an error
+-- raised by tick (an interrupt) stops the programs first and then continues.
+function process.gather(children, options)
+    options = options or {}
+    local started, streams, states = process.now(), {}, {}
+    for index, child in ipairs(children) do
+        local state = { open = 2, output = { parts = {} }, errors = { parts = {} } }
+        state.output.of, state.errors.of = state, state
+        streams[child.output], streams[child.errors] = state.output, state.errors
+        states[index] = state
+    end
+    local ok, late = pcall(read_all, streams, started, options)
+    local results = {}
+    for index, child in ipairs(children) do
+        local state = states[index]
+        state.timed_out = state.open > 0
+        if state.timed_out then
+            process.kill_group(child.pid, posix_signal.SIGKILL)
+        end
     end
     for fd in pairs(streams) do
         unistd.close(fd)
     end
-    local code = process.reap(child.pid)
-    if not ok then
-        error(failure, 0)
+    for index, child in ipairs(children) do
+        local state = states[index]
+        results[index] = {
+            code = process.reap(child.pid),
+            out = table.concat(state.output.parts),
+            err = table.concat(state.errors.parts),
+            elapsed_s = (state.timed_out and process.now() or state.ended) - started,
+            timed_out = state.timed_out,
+        }
     end
-    return {
-        code = code,
-        out = table.concat(output.parts),
-        err = table.concat(errors.parts),
-        elapsed_s = process.now() - started,
-        timed_out = timed_out,
-    }
+    if not ok then
+        error(late, 0)
+    end
+    return results
+end
+
+--- Runs <argv> to its end. options: those of process.start and process.gather. Returns one result of
+-- process.gather.
+function process.run(argv, options)
+    local child, reason = process.start(argv, options)
+    if not child then
+        return { code = 127, out = "", err = reason, elapsed_s = 0, timed_out = false }
+    end
+    return process.gather({ child }, options)[1]
 end
 
 --- First line of what <argv> prints (standard output, else standard error); nil when it fails.

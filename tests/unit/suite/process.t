@@ -32,6 +32,21 @@ t.ok(not ok and interrupt.is(failure), "an interrupt ends the program and goes o
 t.is(#process.descendants(require("posix.unistd").getpid()), 0, "nothing of it is left")
 t.is(process.run({ "sh", "-c", "echo $WHO; pwd" }, { env = { WHO = "me" }, directory = "/" }).out, "me\n/\n", "environment and folder")
 
+-- Several at once, and one that is fed.
+local begun = process.now()
+local all = process.gather({ process.start({ "sh", "-c", "sleep 0.4; echo a" }),
+    process.start({ "sh", "-c", "echo b; exit 4" }), process.start({ "sleep", "20" }) }, { timeout_s = 1 })
+t.is(all[1].out .. all[2].out .. all[2].code, "a\nb\n4", "each has its own output and code")
+t.ok(all[1].elapsed_s >= 0.4 and all[2].elapsed_s < all[1].elapsed_s, "and its own time")
+t.ok(all[3].timed_out and not all[1].timed_out and process.now() - begun < 10, "the late one alone is ended")
+local read_end, write_end = process.pipe()
+local fed = process.start({ "cat" }, { input = read_end })
+local posix_unistd = require("posix.unistd")
+posix_unistd.write(write_end, "fed")
+posix_unistd.close(write_end)
+posix_unistd.close(read_end)
+t.is(process.gather({ fed })[1].out, "fed", "standard input from a pipe")
+
 -- Files.
 local folder = files.temporary_folder("b\195\164 ")
 t.ok(files.make_folder(folder .. "/x y/z"), "folders with blanks")
