@@ -58,6 +58,7 @@ end
 function lab_host.make(host, folder)
     assert(files.make_folder(host.folder))
     stat.chmod(host.folder, OWNER_ONLY)
+    assert(stat.mkdir(host.folder .. "/home", OWNER_ONLY))
     assert(stat.mkdir(host.folder .. "/tmp", 1023))
     stat.chmod(host.folder .. "/tmp", 1023) -- whatever the umask
     local config = CONFIG:format(host.address, PORT, host.folder, folder)

@@ -162,7 +162,6 @@ function lab_plan.inventory(name, hosts, folder, checkout)
     add("ansible_ssh_common_args=-F none -o UserKnownHostsFile=%s/known_hosts -o GlobalKnownHostsFile=/dev/null"
         .. " -o StrictHostKeyChecking=yes -o IdentitiesOnly=yes -o IdentityAgent=none -o ConnectTimeout=5", folder)
     add("ansible_control_path_dir=%s/control", folder)
-    add("ansible_remote_tmp=/tmp/.ansible")
     add("ansible_python_interpreter=/usr/bin/python3")
     add("# The hosts run this machine's system: its programs need not be compiled on each again.")
     add("testbed_programs=copy")
