@@ -76,7 +76,7 @@ publish(const struct report *r)
     int status = put(r->options->output, &text);
     bytes_free(&text);
     if (r->options->hgrm != NULL && status == 0) {
-        report_hgrm(&text, &r->result->tally.span[SPAN_RESPONSE]);
+        report_hgrm(&text, &r->result->response);
         status = put(r->options->hgrm, &text);
         bytes_free(&text);
     }

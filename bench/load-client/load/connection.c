@@ -214,7 +214,7 @@ connection_begin(struct worker *w, struct connection *c, uint64_t intended_ns, b
     c->measured = measured;
     c->redone = false;
     c->addresses_tried = 0;
-    w->busy++;
+    counter_set(&w->tally->busy, ++w->busy);
     if (measured)
         counter_add(&w->tally->started, 1);
     if (c->fd == -1) {

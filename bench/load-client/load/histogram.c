@@ -35,6 +35,58 @@ histogram_add(struct histogram *to, const struct histogram *from)
     }
 }
 
+#define GOLDEN 0.6180339887498949 /* its multiples, modulo one, are spread evenly */
+
+/* Adds <n> values to the <above> values in slots over <slot>, evenly among them:
+ * value k at the share (k + offset) / n of them. */
+static void
+spread(struct histogram *to, size_t slot, uint64_t n, uint64_t above, double offset)
+{
+    uint64_t seen = 0, placed = 0;
+    while (placed < n) {
+        seen += counter_get(&to->slot[++slot]);
+        double share = (double)seen / (double)above * (double)n;
+        uint64_t due = seen == above ? n : (uint64_t)(share + 1 - offset);
+        uint64_t middle = (histogram_slot_low(slot) + histogram_slot_high(slot)) / 2;
+        counter_add(&to->slot[slot], due - placed);
+        counter_add(&to->sum, (due - placed) * middle);
+        placed = due;
+    }
+    counter_add(&to->count, n);
+}
+
+void
+histogram_add_cut(struct histogram *to, const struct histogram *cut,
+                  struct histogram_bounds *bounds)
+{
+    uint64_t above = 0; /* values of <to> in greater slots */
+    uint64_t held = 0;  /* ages that the same values outlast */
+    uint64_t max = histogram_max(cut);
+    double offset = 0.5;
+    size_t last = HISTOGRAM_SLOTS; /* 1 + the last slot of a whole time */
+    while (last > 0 && counter_get(&to->slot[last - 1]) == 0)
+        last--;
+    for (size_t slot = HISTOGRAM_SLOTS; slot-- > 0;) {
+        uint64_t n = counter_get(&cut->slot[slot]), high = histogram_slot_high(slot);
+        uint64_t here = counter_get(&to->slot[slot]);
+        if (slot + 1 >= last) {
+            histogram_record_many(to, high < max ? high : max, n);
+            bounds->count += n;
+            bounds->sum_ns += (double)n * (double)histogram_slot_low(slot);
+            above += here + n;
+            continue;
+        }
+        held += n;
+        if (held > 0 && (here > 0 || slot == 0)) {
+            spread(to, slot, held, above, offset);
+            above += held;
+            offset += offset + GOLDEN < 1 ? GOLDEN : GOLDEN - 1;
+            held = 0;
+        }
+        above += here;
+    }
+}
+
 void
 histogram_subtract(struct histogram *to, const struct histogram *now,
                    const struct histogram *before)

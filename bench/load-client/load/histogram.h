@@ -50,21 +50,46 @@ histogram_slot(uint64_t value_ns)
 uint64_t histogram_slot_low(size_t slot);
 uint64_t histogram_slot_high(size_t slot);
 
-/* Records one value. */
+/* Records one value <n> times; 0 times records nothing. */
 static inline void
-histogram_record(struct histogram *h, uint64_t value_ns)
+histogram_record_many(struct histogram *h, uint64_t value_ns, uint64_t n)
 {
-    counter_add(&h->count, 1);
-    counter_add(&h->sum, value_ns);
+    if (n == 0)
+        return;
+    counter_add(&h->count, n);
+    counter_add(&h->sum, value_ns * n);
     if (value_ns > counter_get(&h->max))
         counter_set(&h->max, value_ns);
     if (UINT64_MAX - value_ns > counter_get(&h->min_inverse))
         counter_set(&h->min_inverse, UINT64_MAX - value_ns);
-    counter_add(&h->slot[histogram_slot(value_ns)], 1);
+    counter_add(&h->slot[histogram_slot(value_ns)], n);
+}
+
+/* Records one value. */
+static inline void
+histogram_record(struct histogram *h, uint64_t value_ns)
+{
+    histogram_record_many(h, value_ns, 1);
 }
 
 /* Adds all of <from> to <to>; exact. */
 void histogram_add(struct histogram *to, const struct histogram *from);
+
+/* Values that are known as lower bounds only, and their sum. */
+struct histogram_bounds {
+    uint64_t count;
+    double sum_ns;
+};
+
+/* Adds to <to>, which holds whole times, the times of requests that were cut
+ * off: of each, only the age in <cut> is known, so it took longer. It counts
+ * as one of the greater values, which ones being spread evenly over all of
+ * them; where there is none, its age stands in and is counted in <bounds>. The
+ * percentiles are those of the Kaplan-Meier estimate, by the redistribution to
+ * the right of Efron (1967): an age neither lowers a percentile nor is left
+ * out of one. */
+void histogram_add_cut(struct histogram *to, const struct histogram *cut,
+                       struct histogram_bounds *bounds);
 
 /* Puts into <to> what <now> holds more than <before>, an earlier copy of the
  * same histogram. Minimum and maximum come from the slots, within a slot's

@@ -86,12 +86,26 @@ print_line(struct live *l, uint64_t now, double seconds, uint64_t ok, uint64_t f
     if (l->last_ns == l->run->start_ns)
         fprintf(stderr, "%7s %10s %9s %7s %9s %9s %9s\n", "s", "ok/s", "failed", "open", "p50_ms",
                 "p99_ms", "max_ms");
-    fprintf(stderr, "%7.1f %10.0f %9llu %7llu %9.3f %9.3f %9.3f%s\n", at, (double)ok / seconds,
-            (unsigned long long)failed, counter_get(&l->now->open),
-            (double)histogram_quantile(h, 0.5) / 1e6, (double)histogram_quantile(h, 0.99) / 1e6,
-            (double)histogram_max(h) / 1e6, now < l->run->measure_ns ? "  warm-up" : "");
+    fprintf(stderr, "%7.1f %10.0f %9llu %7llu", at, (double)ok / seconds,
+            (unsigned long long)failed, counter_get(&l->now->open));
+    if (histogram_count(h) > 0)
+        fprintf(stderr, " %9.3f %9.3f %9.3f", (double)histogram_quantile(h, 0.5) / 1e6,
+                (double)histogram_quantile(h, 0.99) / 1e6, (double)histogram_max(h) / 1e6);
+    else
+        fprintf(stderr, " %9s %9s %9s  %llu wait", "-", "-", "-", counter_get(&l->now->busy));
+    fprintf(stderr, "%s\n", now < l->run->measure_ns ? "  warm-up" : "");
     if (l->terminal)
         print_bar(progress(l, now), at);
+}
+
+/* <name> in microseconds; null for an interval without an answer. */
+static void
+write_time(FILE *file, const char *name, const struct histogram *h, uint64_t ns)
+{
+    if (histogram_count(h) > 0)
+        fprintf(file, ",\"%s\":%.3f", name, (double)ns / 1e3);
+    else
+        fprintf(file, ",\"%s\":null", name);
 }
 
 static void
@@ -100,14 +114,25 @@ write_series(struct live *l, uint64_t now, double seconds, uint64_t ok, uint64_t
     const struct histogram *h = &l->scratch->span[SPAN_RESPONSE];
     fprintf(l->series,
             "{\"unix_s\":%.3f,\"elapsed_s\":%.3f,\"interval_s\":%.3f,\"warmup\":%s,\"ok\":%llu,"
-            "\"failed\":%llu,\"ok_per_s\":%.1f,\"open\":%llu,\"received_bytes\":%llu,"
-            "\"p50_us\":%.3f,\"p99_us\":%.3f,\"max_us\":%.3f}\n",
+            "\"failed\":%llu,\"ok_per_s\":%.1f,\"open\":%llu,\"in_flight\":%llu,"
+            "\"received_bytes\":%llu",
             (double)clock_ns(CLOCK_REALTIME) / 1e9, (double)(now - l->run->start_ns) / 1e9, seconds,
             now < l->run->measure_ns ? "true" : "false", (unsigned long long)ok,
             (unsigned long long)failed, (double)ok / seconds, counter_get(&l->now->open),
-            (unsigned long long)since(&l->now->received_bytes, &l->before->received_bytes),
-            (double)histogram_quantile(h, 0.5) / 1e3, (double)histogram_quantile(h, 0.99) / 1e3,
-            (double)histogram_max(h) / 1e3);
+            counter_get(&l->now->busy),
+            (unsigned long long)since(&l->now->received_bytes, &l->before->received_bytes));
+    write_time(l->series, "p50_us", h, histogram_quantile(h, 0.5));
+    write_time(l->series, "p99_us", h, histogram_quantile(h, 0.99));
+    write_time(l->series, "max_us", h, histogram_max(h));
+    fprintf(l->series, ",\"slots\":[");
+    const char *comma = "";
+    for (size_t i = 0; i < HISTOGRAM_SLOTS; i++) {
+        if (counter_get(&h->slot[i]) == 0)
+            continue;
+        fprintf(l->series, "%s%zu,%llu", comma, i, counter_get(&h->slot[i]));
+        comma = ",";
+    }
+    fprintf(l->series, "]}\n");
     fflush(l->series);
 }
 

@@ -29,7 +29,7 @@ note_example(struct worker *w, struct connection *c, enum failure kind, const ch
 static void
 release(struct worker *w, struct connection *c)
 {
-    w->busy--;
+    counter_set(&w->tally->busy, --w->busy);
     if (c->measured)
         counter_add(&w->tally->busy_ns, w->now_ns - c->begun_ns);
 }
@@ -69,6 +69,7 @@ count_answer(struct worker *w, struct connection *c, enum failure kind)
         tally_event(t, EVENT_APP_STATUS);
     if (kind != FAILURES) {
         counter_add(&t->failed[kind], 1);
+        histogram_record(&t->span[SPAN_FAILED], w->now_ns - c->intended_ns);
         note_example(w, c, kind, why[kind]);
         return;
     }
@@ -93,8 +94,8 @@ outcome_failed(struct worker *w, struct connection *c, enum failure kind, const 
     struct tally *t = w->tally;
     if (c->measured) {
         counter_add(&t->failed[kind], 1);
-        if (kind == FAIL_TIMEOUT)
-            histogram_record(&t->span[SPAN_RESPONSE], w->now_ns - c->intended_ns);
+        enum span span = kind == FAIL_TIMEOUT ? SPAN_RESPONSE : SPAN_FAILED;
+        histogram_record(&t->span[span], w->now_ns - c->intended_ns);
         note_example(w, c, kind, why);
     } else {
         tally_event(t, EVENT_WARMUP);

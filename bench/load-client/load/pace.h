@@ -35,6 +35,13 @@ pace_advance(struct pace *p)
     p->next_number += p->step;
 }
 
+/* The time that the request <n> behind the next one was meant to start. */
+static inline uint64_t
+pace_due_ns(const struct pace *p, uint64_t n)
+{
+    return p->start_ns + (uint64_t)((double)(p->next_number + n * p->step) * p->interval_ns);
+}
+
 /* How many requests of this thread were due at <now_ns> and are not taken yet. */
 static inline uint64_t
 pace_overdue(const struct pace *p, uint64_t now)

@@ -27,8 +27,28 @@ struct result {
     bool accounting_closes;
     char server[64];          /* Server header of the first answer */
     uint64_t document_length; /* body length of the reference answer */
+    uint64_t connections;     /* that were asked for */
     struct example example[FAILURES];
     struct tally tally;
+    /* By result_complete(): */
+    struct histogram cut;           /* ages of requests that were cut off */
+    struct histogram response;      /* as SPAN_RESPONSE, with those that were cut off */
+    struct histogram_bounds bounds; /* the values of <response> that are lower bounds */
 };
+
+/* Makes the members at the end of <r> from its tally, when all has been
+ * counted. Requests in flight at the end, or due and not sent, count in
+ * <response> as longer than their age; so do failed ones, when any was answered. */
+void result_complete(struct result *r);
+
+/* Are there enough answers for <quantile> of the response times to mean something? */
+bool result_knows(const struct result *r, double quantile);
+
+/* Share of the connections' time, 0 to 1, for which a closed loop waited on
+ * requests that outlasted every answer. Meanwhile it sent nothing there, and
+ * what the percentiles leave out cannot be known. 0 in an open loop. */
+double result_stuck(const struct result *r);
+
+#define RESULT_STUCK 0.01 /* of the time: from here on no percentile is called held */
 
 #endif

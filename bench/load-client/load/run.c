@@ -111,7 +111,9 @@ collect(struct result *result, struct shared *run, struct worker *workers, size_
     }
     result->elapsed_s = (double)(end_ns - run->measure_ns) / 1e9;
     result->gave_up = atomic_load(&run->gave_up);
+    result->connections = run->options->connections;
     result->accounting_closes = tally_closes(&result->tally);
+    result_complete(result);
     result->document_length = run->target->request[0].expect.length;
 }
 

@@ -35,8 +35,10 @@ const char *const tally_event_names[EVENTS] = {
 };
 
 const char *const tally_span_names[SPANS] = {
-    [SPAN_RESPONSE] = "response",     [SPAN_SERVICE] = "service", [SPAN_CONNECT] = "connect",
-    [SPAN_FIRST_BYTE] = "first_byte", [SPAN_LAG] = "lag",
+    [SPAN_RESPONSE] = "response", [SPAN_SERVICE] = "service",
+    [SPAN_CONNECT] = "connect",   [SPAN_FIRST_BYTE] = "first_byte",
+    [SPAN_FAILED] = "failed",     [SPAN_IN_FLIGHT] = "in_flight",
+    [SPAN_LAG] = "lag",
 };
 
 unsigned long long
@@ -77,6 +79,7 @@ tally_add(struct tally *to, const struct tally *from)
     add(&to->received_bytes, &from->received_bytes);
     add(&to->body_bytes, &from->body_bytes);
     add(&to->open, &from->open);
+    add(&to->busy, &from->busy);
     add(&to->busy_ns, &from->busy_ns);
     for (int i = 0; i < SPANS; i++)
         histogram_add(&to->span[i], &from->span[i]);

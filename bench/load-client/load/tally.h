@@ -59,6 +59,8 @@ enum span {
     SPAN_SERVICE,      /* from the send to the last byte */
     SPAN_CONNECT,      /* of each connection */
     SPAN_FIRST_BYTE,   /* from the send to the first byte */
+    SPAN_FAILED,       /* of failed requests, time-outs apart: from the intended start to the end */
+    SPAN_IN_FLIGHT,    /* age, at the end, of what was in flight or due and not sent */
     SPAN_LAG,          /* open loop: how late a request was sent though a connection was free */
     SPANS
 };
@@ -79,6 +81,7 @@ struct tally {
     struct counter received_bytes;
     struct counter body_bytes;
     struct counter open;    /* connections established at this moment */
+    struct counter busy;    /* connections that have a request at this moment */
     struct counter busy_ns; /* time that connections spent with a request, summed */
     struct histogram span[SPANS];
 };

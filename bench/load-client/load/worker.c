@@ -185,6 +185,25 @@ loop(struct worker *w)
     }
 }
 
+/* Open loop: what was due and not sent has waited, too. At most 1,000 ages stand
+ * for any number of requests. */
+static void
+count_unsent(struct worker *w)
+{
+    struct pace *p = &w->pace;
+    uint64_t end = w->end_ns < w->run->stop_ns ? w->end_ns : w->run->stop_ns - 1;
+    for (uint64_t n = pace_overdue(p, w->run->measure_ns - 1); n > 0; n--)
+        pace_advance(p); /* of the warm-up */
+    uint64_t unsent = pace_overdue(p, end), steps = unsent < 1000 ? unsent : 1000;
+    counter_add(&w->tally->event[EVENT_UNSENT], unsent);
+    for (uint64_t i = 0, done = 0; i < steps; i++) {
+        uint64_t upto = (uint64_t)((double)unsent * (double)(i + 1) / (double)steps + 0.5);
+        uint64_t age = w->end_ns - pace_due_ns(p, (done + upto) / 2);
+        histogram_record_many(&w->tally->span[SPAN_IN_FLIGHT], age, upto - done);
+        done = upto;
+    }
+}
+
 /* What is still under way when the run ends. */
 static void
 count_rest(struct worker *w)
@@ -196,16 +215,15 @@ count_rest(struct worker *w)
         if (has_request && c->measured) {
             counter_add(&t->in_flight, 1);
             counter_add(&t->busy_ns, w->end_ns - c->begun_ns);
+            histogram_record(&t->span[SPAN_IN_FLIGHT], w->end_ns - c->intended_ns);
         }
         uint64_t waited = w->end_ns - c->connect_ns, whole = w->end_ns - w->run->measure_ns;
         if (c->state == STATE_ACTIVE && !c->seen_byte && waited > whole / 2)
             tally_event(t, EVENT_NEVER_SERVED);
         connection_close(w, c, has_request);
     }
-    if (w->run->plan.rate_per_s > 0) {
-        uint64_t end = w->end_ns < w->run->stop_ns ? w->end_ns : w->run->stop_ns - 1;
-        counter_add(&t->event[EVENT_UNSENT], pace_overdue(&w->pace, end));
-    }
+    if (w->run->plan.rate_per_s > 0)
+        count_unsent(w);
 }
 
 void *

@@ -30,5 +30,14 @@ figures_of(struct figures *f, const struct result *r)
 struct figures_quantile
 figures_quantile(const struct histogram *h, double q)
 {
-    return (struct figures_quantile){(double)histogram_quantile(h, q) / 1e3, histogram_knows(h, q)};
+    return (struct figures_quantile){(double)histogram_quantile(h, q) / 1e3, histogram_knows(h, q),
+                                     false};
+}
+
+struct figures_quantile
+figures_response(const struct result *r, double q)
+{
+    unsigned long long value = histogram_quantile(&r->response, q);
+    bool at_least = r->bounds.count > 0 && value > histogram_max(&r->tally.span[SPAN_RESPONSE]);
+    return (struct figures_quantile){(double)value / 1e3, result_knows(r, q), at_least};
 }

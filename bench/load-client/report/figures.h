@@ -22,8 +22,12 @@ struct figures {
 /* A quantile in microseconds. */
 struct figures_quantile {
     double us;
-    bool known; /* enough values; else layouts print n/a */
+    bool known;    /* enough values; else layouts print n/a */
+    bool at_least; /* a lower bound: so long had a request waited without an answer */
 };
+
+/* A quantile of the response times, with what was cut off. */
+struct figures_quantile figures_response(const struct result *r, double q);
 
 /* <a> / <b>, or 0 when <b> is 0. */
 double figures_ratio(double a, double b);

@@ -26,7 +26,7 @@ try_rate(struct search *s, struct result *result, const struct options *o, struc
     size_t i = s->count++;
     s->step[i].rate_per_s = rate;
     s->step[i].achieved_per_s = f.started_per_s;
-    s->step[i].p99_ns = histogram_quantile(&result->tally.span[SPAN_RESPONSE], 0.99);
+    s->step[i].p99_ns = histogram_quantile(&result->response, 0.99);
     s->step[i].failed = f.failed;
     s->step[i].held = enough && clean && !result->interrupted && slo_holds(slo, result);
     /* Whatever the answers were, lower rates bring still fewer. */

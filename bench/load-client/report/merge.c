@@ -64,9 +64,12 @@ read_tally(struct tally *t, const struct json *j)
     counter_add(&t->busy_ns, (uint64_t)(busy_s * 1e9));
     if (json_whole(json_member(histograms, "sub_bits")) != HISTOGRAM_SUB_BITS)
         return -1;
-    for (int i = 0; i < SPANS; i++)
-        if (read_histogram(&t->span[i], json_member(histograms, tally_span_names[i])) == -1)
+    for (int i = 0; i < SPANS; i++) {
+        const struct json *h = json_member(histograms, tally_span_names[i]);
+        bool newer = i == SPAN_IN_FLIGHT || i == SPAN_FAILED; /* not in files of version 1.0 */
+        if (!(newer && h == NULL) && read_histogram(&t->span[i], h) == -1)
             return -1;
+    }
     return 0;
 }
 
@@ -99,6 +102,18 @@ check_overlap(struct verdict *v, const struct result *r, const struct json *j, c
                        path);
 }
 
+/* Files of version 1.0 do not say how long what was in flight had waited. */
+static void
+check_ages(struct verdict *v, const struct json *j, const char *path)
+{
+    uint64_t in_flight = json_whole(json_member(json_member(j, "requests"), "in_flight"));
+    if (in_flight > 0 && json_member(json_member(j, "histograms"), "in_flight") == NULL)
+        verdict_object(v, VERDICT_SUSPECT,
+                       "%s: %llu requests were in flight at the end, and the file does not say for "
+                       "how long: the percentiles leave them out",
+                       path, (unsigned long long)in_flight);
+}
+
 static void
 read_rest(struct result *r, struct options *o, const struct json *j)
 {
@@ -107,6 +122,7 @@ read_rest(struct result *r, struct options *o, const struct json *j)
     const struct json *keep = json_member(j, "keep_alive");
     if (r->started_at_s == 0)
         r->started_at_s = json_number(json_member(j, "started_at_unix_s"));
+    r->connections += json_whole(json_member(j, "connections"));
     r->elapsed_s = elapsed > r->elapsed_s ? elapsed : r->elapsed_s;
     r->busiest_thread = busiest > r->busiest_thread ? busiest : r->busiest_thread;
     double waited = json_number(json_member(j, "client_waited_for_cpu"));
@@ -165,10 +181,12 @@ merge_file(struct result *result, struct options *options, struct verdict *verdi
     bool good = json_whole(json_member(j, "schema")) == 1;
     if (good) {
         check_overlap(verdict, result, j, path);
+        check_ages(verdict, j, path);
         good = read_tally(&result->tally, j) == 0;
         read_rest(result, options, j);
         read_verdict(verdict, j, path);
         result->accounting_closes = tally_closes(&result->tally);
+        result_complete(result);
     }
     json_free(j);
     if (!good)

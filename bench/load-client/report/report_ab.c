@@ -95,7 +95,7 @@ void
 report_ab(struct bytes *out, const struct report *r)
 {
     const struct tally *t = &r->result->tally;
-    const struct histogram *total = &t->span[SPAN_RESPONSE];
+    const struct histogram *total = &r->result->response;
     struct figures f;
     figures_of(&f, r->result);
     bytes_print(out, "This is load-client, Version " CLIENT_VERSION

@@ -16,7 +16,7 @@ void
 report_csv(struct bytes *out, const struct report *r)
 {
     const struct tally *t = &r->result->tally;
-    const struct histogram *h = &t->span[SPAN_RESPONSE];
+    const struct histogram *h = &r->result->response;
     struct bytes names = {0}, values = {0};
     struct figures f;
     figures_of(&f, r->result);
@@ -32,10 +32,10 @@ report_csv(struct bytes *out, const struct report *r)
     bytes_print(&names, ",ok_per_s,received_bytes,min_us,mean_us,stdev_us");
     bytes_print(&values, ",%.3f,%llu,%.3f,%.3f,%.3f", f.ok_per_s, counter_get(&t->received_bytes),
                 (double)histogram_min(h) / 1e3, histogram_mean(h) / 1e3, histogram_stdev(h) / 1e3);
-    quantile(&names, &values, "p50", figures_quantile(h, 0.5));
-    quantile(&names, &values, "p90", figures_quantile(h, 0.9));
-    quantile(&names, &values, "p99", figures_quantile(h, 0.99));
-    quantile(&names, &values, "p999", figures_quantile(h, 0.999));
+    quantile(&names, &values, "p50", figures_response(r->result, 0.5));
+    quantile(&names, &values, "p90", figures_response(r->result, 0.9));
+    quantile(&names, &values, "p99", figures_response(r->result, 0.99));
+    quantile(&names, &values, "p999", figures_response(r->result, 0.999));
     bytes_print(&names, ",max_us,connections_opened,client_cpu_s,verdict");
     bytes_print(&values, ",%.3f,%llu,%.6f,%s", (double)histogram_max(h) / 1e3, f.opened,
                 r->result->cpu_s, verdict_names[r->verdict->grade]);

@@ -35,8 +35,9 @@ object(struct bytes *out, const char *const *names, const struct counter *values
     bytes_print(out, "}");
 }
 
+/* <r> is not NULL for the response times, which have lower bounds. */
 static void
-span(struct bytes *out, const char *name, const struct histogram *h)
+span(struct bytes *out, const char *name, const struct histogram *h, const struct result *r)
 {
     static const struct {
         const char *name;
@@ -47,7 +48,8 @@ span(struct bytes *out, const char *name, const struct histogram *h)
                 histogram_count(h), (double)histogram_min(h) / 1e3, histogram_mean(h) / 1e3,
                 histogram_stdev(h) / 1e3);
     for (size_t i = 0; i < sizeof(quantiles) / sizeof(quantiles[0]); i++) {
-        struct figures_quantile q = figures_quantile(h, quantiles[i].q);
+        struct figures_quantile q =
+            r ? figures_response(r, quantiles[i].q) : figures_quantile(h, quantiles[i].q);
         if (q.known)
             bytes_print(out, ",\"%s\":%.3f", quantiles[i].name, q.us);
         else
@@ -184,9 +186,13 @@ report_json(struct bytes *out, const struct report *r)
                 f.ok_per_s, f.started_per_s, counter_get(&t->received_bytes),
                 counter_get(&t->body_bytes), counter_get(&t->sent_bytes));
     for (int i = 0; i < SPANS; i++) {
-        span(out, tally_span_names[i], &t->span[i]);
+        bool response = i == SPAN_RESPONSE;
+        span(out, tally_span_names[i], response ? &r->result->response : &t->span[i],
+             response ? r->result : NULL);
         bytes_print(out, ",\n");
     }
+    bytes_print(out, "\"response_lower_bounds\":%llu,\n",
+                (unsigned long long)r->result->bounds.count);
     bytes_print(out,
                 "\"connections_opened\":%llu,\n\"connections_open_peak\":%llu,\n"
                 "\"connections_busy_mean\":%.3f,\n"

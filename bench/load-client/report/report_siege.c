@@ -10,7 +10,7 @@ void
 report_siege(struct bytes *out, const struct report *r)
 {
     const struct tally *t = &r->result->tally;
-    const struct histogram *h = &t->span[SPAN_RESPONSE];
+    const struct histogram *h = &r->result->response;
     struct figures f;
     figures_of(&f, r->result);
     double megabytes = (double)counter_get(&t->body_bytes) / (1 << 20);

@@ -22,28 +22,28 @@ duration(char *text, size_t size, double us)
     return text;
 }
 
+/* <r> is not NULL for the response times, which have lower bounds. */
 static void
-quantile_cell(struct bytes *out, const struct histogram *h, double q)
-{
-    char text[32];
-    struct figures_quantile value = figures_quantile(h, q);
-    bytes_print(out, " %10s", value.known ? duration(text, sizeof(text), value.us) : "n/a");
-}
-
-static void
-span_row(struct bytes *out, const char *name, const struct histogram *h)
+span_row(struct bytes *out, const char *name, const struct histogram *h, const struct result *r)
 {
     static const double quantiles[] = {.5, .75, .9, .95, .99, .999};
-    char text[32];
+    char text[32], cell[40];
     if (histogram_count(h) == 0)
         return;
     bytes_print(out, "  %-11s", name);
     bytes_print(out, " %10s", duration(text, sizeof(text), (double)histogram_min(h) / 1e3));
     bytes_print(out, " %10s", duration(text, sizeof(text), histogram_mean(h) / 1e3));
     bytes_print(out, " %10s", duration(text, sizeof(text), histogram_stdev(h) / 1e3));
-    for (size_t i = 0; i < sizeof(quantiles) / sizeof(quantiles[0]); i++)
-        quantile_cell(out, h, quantiles[i]);
-    bytes_print(out, " %10s\n", duration(text, sizeof(text), (double)histogram_max(h) / 1e3));
+    for (size_t i = 0; i < sizeof(quantiles) / sizeof(quantiles[0]); i++) {
+        struct figures_quantile q =
+            r ? figures_response(r, quantiles[i]) : figures_quantile(h, quantiles[i]);
+        snprintf(cell, sizeof(cell), "%s%s", q.at_least ? ">" : "",
+                 duration(text, sizeof(text), q.us));
+        bytes_print(out, " %10s", q.known ? cell : "n/a");
+    }
+    snprintf(cell, sizeof(cell), "%s%s", r && r->bounds.count > 0 ? ">" : "",
+             duration(text, sizeof(text), (double)histogram_max(h) / 1e3));
+    bytes_print(out, " %10s\n", cell);
 }
 
 /* Counts of values up to 1, 2, 5, 10 ... as bars. */
@@ -85,17 +85,21 @@ static void
 latencies(struct bytes *out, const struct report *r)
 {
     const struct tally *t = &r->result->tally;
-    if (histogram_count(&t->span[SPAN_RESPONSE]) == 0)
+    if (histogram_count(&r->result->response) == 0)
         return;
     bytes_print(out, "\n  %-11s %10s %10s %10s %10s %10s %10s %10s %10s %10s %10s\n", "", "min",
                 "mean", "stdev", "p50", "p75", "p90", "p95", "p99", "p99.9", "max");
     for (int i = 0; i < SPANS; i++) {
-        const char *name = i == SPAN_LAG          ? "own lag"
-                           : i == SPAN_FIRST_BYTE ? "first byte"
-                                                  : tally_span_names[i];
-        span_row(out, name, &t->span[i]);
+        static const char *const names[SPANS] = {[SPAN_FIRST_BYTE] = "first byte",
+                                                 [SPAN_IN_FLIGHT] = "in flight",
+                                                 [SPAN_LAG] = "own lag"};
+        const char *name = names[i] ? names[i] : tally_span_names[i];
+        if (i == SPAN_RESPONSE)
+            span_row(out, name, &r->result->response, r->result);
+        else
+            span_row(out, name, &t->span[i], NULL);
     }
-    picture(out, &t->span[SPAN_RESPONSE]);
+    picture(out, &r->result->response);
 }
 
 static void
@@ -173,7 +177,9 @@ objectives(struct bytes *out, const struct report *r)
     for (size_t i = 0; i < r->slo->count; i++) {
         const struct slo_term *term = &r->slo->term[i];
         struct slo_outcome o = slo_check(term, r->result);
-        char value[32] = "n/a, too few requests";
+        char value[40] = "n/a, too few requests";
+        if (result_stuck(r->result) > RESULT_STUCK)
+            snprintf(value, sizeof(value), "n/a, requests never answered");
         if (o.known)
             slo_value(value, sizeof(value), term, o.value);
         bytes_print(out, "%s%-20s %-8s %s\n", i ? "              " : "\n  objectives  ", term->text,

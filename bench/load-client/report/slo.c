@@ -122,14 +122,16 @@ slo_answers_needed(const struct slo *slo)
 struct slo_outcome
 slo_check(const struct slo_term *t, const struct result *r)
 {
-    const struct histogram *h = &r->tally.span[SPAN_RESPONSE];
-    struct slo_outcome o = {.known = histogram_count(h) > 0};
+    const struct histogram *h = &r->response;
+    bool stuck = result_stuck(r) > RESULT_STUCK, lower_bound = false;
+    struct slo_outcome o = {.known = histogram_count(h) > 0 && !(stuck && t->below)};
     struct figures f;
     figures_of(&f, r);
     switch (t->what) {
     case SLO_QUANTILE:
-        o.known = histogram_knows(h, t->quantile);
+        o.known = o.known && result_knows(r, t->quantile);
         o.value = (double)histogram_quantile(h, t->quantile);
+        lower_bound = figures_response(r, t->quantile).at_least;
         break;
     case SLO_MIN:
         o.value = (double)histogram_min(h);
@@ -139,6 +141,7 @@ slo_check(const struct slo_term *t, const struct result *r)
         break;
     case SLO_MAX:
         o.value = (double)histogram_max(h);
+        lower_bound = r->bounds.count > 0;
         break;
     case SLO_FAILED:
         o.known = f.done > 0;
@@ -154,7 +157,10 @@ slo_check(const struct slo_term *t, const struct result *r)
         break;
     }
     bool equal = t->or_equal && o.value == t->limit;
-    o.held = o.known && (equal || (t->below ? o.value < t->limit : o.value > t->limit));
+    bool true_so_far = equal || (t->below ? o.value < t->limit : o.value > t->limit);
+    /* What is at least so long may yet pass the limit. */
+    o.known = o.known && !(lower_bound && t->below && true_so_far);
+    o.held = o.known && true_so_far;
     return o;
 }
 

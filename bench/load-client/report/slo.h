@@ -30,7 +30,7 @@ struct slo {
 
 /* What became of a term. */
 struct slo_outcome {
-    bool known; /* enough requests to say */
+    bool known; /* enough requests to say, and none that hides others */
     bool held;
     double value; /* in the unit of the limit */
 };

@@ -61,11 +61,36 @@ judge_client(struct verdict *v, const struct result *r, const struct circumstanc
                        tally_count(&r->tally, EVENT_NO_DESCRIPTORS));
 }
 
+/* Requests that had waited longer than any answer took when the run ended. */
+static void
+judge_waiting(struct verdict *v, const struct result *r)
+{
+    unsigned long long waiting = r->bounds.count;
+    double longest_s = (double)histogram_max(&r->response) / 1e9, stuck = result_stuck(r);
+    if (waiting == 0 || counter_get(&r->tally.ok) == 0)
+        return;
+    const char *s = waiting == 1 ? "" : "s";
+    if (stuck > RESULT_STUCK)
+        verdict_object(
+            v, VERDICT_INVALID,
+            "%llu request%s had waited up to %.3f s for an answer that never came, %.0f %% "
+            "of the connections' time: a closed loop sends nothing on them meanwhile, so "
+            "the percentiles say too little; use -R",
+            waiting, s, longest_s, stuck * 100);
+    else
+        verdict_object(v,
+                       (double)waiting > 0.01 * (double)histogram_count(&r->response)
+                           ? VERDICT_SUSPECT
+                           : VERDICT_VALID,
+                       "%llu request%s had waited up to %.3f s without a right answer, longer than "
+                       "any answer took: the percentiles count them with at least that",
+                       waiting, s, longest_s);
+}
+
 static void
 judge_open_loop(struct verdict *v, const struct result *r, const struct circumstances *c)
 {
     const struct histogram *lag = &r->tally.span[SPAN_LAG];
-    const struct histogram *response = &r->tally.span[SPAN_RESPONSE];
     double achieved = r->elapsed_s > 0 ? (double)counter_get(&r->tally.started) / r->elapsed_s : 0;
     double share = achieved / r->plan.rate_per_s;
     /* The last interval is cut off, which weighs in short runs. */
@@ -76,9 +101,9 @@ judge_open_loop(struct verdict *v, const struct result *r, const struct circumst
             "%.1f of %.10g requests per second were sent: every connection (-c %llu) was waiting; "
             "the rate is beyond the server, or -c is too small",
             achieved, r->plan.rate_per_s, (unsigned long long)c->options->connections);
-    if (histogram_knows(lag, 0.99) && histogram_knows(response, 0.99)) {
+    if (histogram_knows(lag, 0.99) && result_knows(r, 0.99)) {
         double late = (double)histogram_quantile(lag, 0.99);
-        double p99 = (double)histogram_quantile(response, 0.99);
+        double p99 = (double)histogram_quantile(&r->response, 0.99);
         if (late > LAG_OF_P99 * p99 && late > 100e3)
             verdict_object(
                 v, VERDICT_SUSPECT,
@@ -166,6 +191,7 @@ verdict_judge(struct verdict *v, const struct result *r, const struct circumstan
     *v = (struct verdict){0};
     judge_client(v, r, c);
     judge_server(v, r, c);
+    judge_waiting(v, r);
     if (r->plan.rate_per_s > 0)
         judge_open_loop(v, r, c);
     else

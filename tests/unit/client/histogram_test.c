@@ -181,6 +181,71 @@ a_percentile_needs_ten_values_above_it(void **state)
     free(h);
 }
 
+/* The estimate of Kaplan and Meier, by hand: of five, one is cut off at 25. Of its fifth, half
+ * goes to 30 and half to 40. */
+static void
+what_was_cut_off_counts_as_one_of_the_longer_ones(void **state)
+{
+    (void)state;
+    struct histogram *h = calloc(1, sizeof(*h)), *cut = calloc(1, sizeof(*cut));
+    struct histogram_bounds bounds = {0};
+    for (uint64_t value = 10; value <= 40; value += 10)
+        histogram_record_many(h, value, 1000);
+    histogram_record_many(cut, 25, 1000);
+    histogram_add_cut(h, cut, &bounds);
+    assert_int_equal(histogram_count(h), 5000);
+    assert_int_equal(counter_get(&h->slot[25]), 0);
+    assert_int_equal(counter_get(&h->slot[30]), 1500);
+    assert_int_equal(counter_get(&h->slot[40]), 1500);
+    assert_int_equal(histogram_quantile(h, 0.4), 20);
+    assert_int_equal(histogram_quantile(h, 0.7), 30);
+    assert_int_equal(histogram_quantile(h, 0.71), 40);
+    assert_true(histogram_mean(h) == (10 + 20 + 1.5 * 30 + 1.5 * 40) / 5);
+    assert_int_equal(bounds.count, 0);
+    free(h);
+    free(cut);
+}
+
+static void
+what_outlasted_all_counts_with_its_age(void **state)
+{
+    (void)state;
+    struct histogram *h = calloc(1, sizeof(*h)), *cut = calloc(1, sizeof(*cut));
+    struct histogram_bounds bounds = {0};
+    histogram_record_many(h, 10, 90);
+    for (uint64_t i = 0; i < 10; i++)
+        histogram_record(cut, 100 + i);
+    histogram_add_cut(h, cut, &bounds);
+    assert_int_equal(histogram_quantile(h, 0.90), 10);
+    assert_int_equal(histogram_quantile(h, 0.95), 104);
+    assert_int_equal(histogram_max(h), 109);
+    assert_int_equal(bounds.count, 10);
+    assert_true(bounds.sum_ns == 1045);
+    free(h);
+    free(cut);
+}
+
+/* Ages below every whole time say nothing, whatever their number. */
+static void
+young_ages_change_no_percentile(void **state)
+{
+    (void)state;
+    struct histogram *h = calloc(1, sizeof(*h)), *cut = calloc(1, sizeof(*cut));
+    struct histogram_bounds bounds = {0};
+    for (uint64_t i = 0; i < 1000; i++) {
+        histogram_record(h, 1000 + i);
+        histogram_record_many(cut, i, 7);
+    }
+    histogram_add_cut(h, cut, &bounds);
+    assert_int_equal(histogram_count(h), 8000);
+    assert_int_equal(histogram_min(h), 1000);
+    for (int p = 1; p < 100; p++)
+        assert_in_range(histogram_quantile(h, p / 100.0), 1000 + (uint64_t)p * 10 - 3,
+                        1000 + (uint64_t)p * 10 + 3);
+    free(h);
+    free(cut);
+}
+
 int
 main(void)
 {
@@ -193,6 +258,9 @@ main(void)
         cmocka_unit_test(merging_parts_equals_recording_all),
         cmocka_unit_test(a_difference_holds_what_came_between),
         cmocka_unit_test(a_percentile_needs_ten_values_above_it),
+        cmocka_unit_test(what_was_cut_off_counts_as_one_of_the_longer_ones),
+        cmocka_unit_test(what_outlasted_all_counts_with_its_age),
+        cmocka_unit_test(young_ages_change_no_percentile),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

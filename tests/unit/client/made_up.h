@@ -48,7 +48,8 @@ succeed(uint64_t ok, double seconds)
     counter_add(&t->status[2], ok);
     counter_add(&t->busy_ns, (uint64_t)(seconds * 1e9) * options.connections);
     result->elapsed_s = seconds;
-    result->peak_open = options.connections;
+    result->peak_open = result->connections = options.connections;
+    result_complete(result);
 }
 
 static inline void
@@ -56,6 +57,9 @@ fail_some(enum failure kind, uint64_t n)
 {
     counter_add(&result->tally.started, n);
     counter_add(&result->tally.failed[kind], n);
+    histogram_record_many(&result->tally.span[kind == FAIL_TIMEOUT ? SPAN_RESPONSE : SPAN_FAILED],
+                          NS_PER_MS, n);
+    result_complete(result);
 }
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, fresh, drop)

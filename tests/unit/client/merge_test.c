@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* links: bench/load-client/report/merge.c bench/load-client/report/json.c bench/load-client/report/verdict.c bench/load-client/report/figures.c bench/load-client/report/report_json.c */
-/* links: bench/load-client/report/slo.c bench/load-client/load/options.c bench/load-client/load/tally.c bench/load-client/load/histogram.c bench/load-client/protocol/bytes.c */
+/* links: bench/load-client/report/slo.c bench/load-client/load/options.c bench/load-client/load/tally.c bench/load-client/load/histogram.c bench/load-client/load/result.c bench/load-client/protocol/bytes.c */
 /* What is merged is neither more nor less than its parts. */
 #include "made_up.h"
 

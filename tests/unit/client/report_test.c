@@ -2,7 +2,7 @@
 /* links: bench/load-client/report/report.c bench/load-client/report/figures.c bench/load-client/report/report_text.c bench/load-client/report/report_json.c */
 /* links: bench/load-client/report/report_csv.c bench/load-client/report/report_ab.c bench/load-client/report/report_siege.c bench/load-client/report/report_hgrm.c */
 /* links: bench/load-client/report/slo.c bench/load-client/report/verdict.c bench/load-client/report/json.c */
-/* links: bench/load-client/load/options.c bench/load-client/load/tally.c bench/load-client/load/histogram.c bench/load-client/protocol/bytes.c */
+/* links: bench/load-client/load/options.c bench/load-client/load/tally.c bench/load-client/load/histogram.c bench/load-client/load/result.c bench/load-client/protocol/bytes.c */
 /* Every layout on results that are made up: nothing is nan or inf, JSON is JSON. */
 #include "made_up.h"
 

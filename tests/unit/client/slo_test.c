@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* links: bench/load-client/report/slo.c bench/load-client/report/figures.c bench/load-client/load/options.c bench/load-client/load/tally.c bench/load-client/load/histogram.c bench/load-client/protocol/bytes.c */
+/* links: bench/load-client/report/slo.c bench/load-client/report/figures.c bench/load-client/load/options.c bench/load-client/load/tally.c bench/load-client/load/histogram.c bench/load-client/load/result.c bench/load-client/protocol/bytes.c */
 /* Objectives hold, are missed, or cannot be known. */
 #include "made_up.h"
 
@@ -39,6 +39,24 @@ objectives_hold_or_not(void **state)
 }
 
 static void
+a_lower_bound_holds_no_limit(void **state)
+{
+    (void)state;
+    succeed(5000, 2);
+    result->plan.rate_per_s = 2500;
+    histogram_record_many(&result->tally.span[SPAN_IN_FLIGHT], 10 * NS_PER_MS, 100);
+    result_complete(result);
+    assert_true(outcome("p50<20ms").held);
+    assert_false(outcome("p99<20ms").known); /* 10 ms and more */
+    assert_false(outcome("max<20ms").held);
+    assert_true(outcome("p99<9ms").known); /* missed for certain */
+    assert_false(outcome("p99<9ms").held);
+    result->plan.rate_per_s = 0; /* a closed loop sent nothing meanwhile: 5 % of the time */
+    assert_false(outcome("p50<20ms").held);
+    assert_true(outcome("failed<1").held);
+}
+
+static void
 objectives_that_mean_nothing_are_refused(void **state)
 {
     (void)state;
@@ -58,6 +76,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(objectives_hold_or_not),
+        TEST(a_lower_bound_holds_no_limit),
         TEST(objectives_that_mean_nothing_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

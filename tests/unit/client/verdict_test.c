@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* links: bench/load-client/report/verdict.c bench/load-client/load/tally.c bench/load-client/load/histogram.c */
+/* links: bench/load-client/report/verdict.c bench/load-client/load/tally.c bench/load-client/load/histogram.c bench/load-client/load/result.c */
 /* Each objection appears when it must. */
 #include "made_up.h"
 
@@ -139,6 +139,28 @@ nothing_succeeded_is_invalid(void **state)
     assert_int_equal(judge(false), VERDICT_INVALID);
 }
 
+static void
+requests_that_were_never_answered_are_told(void **state)
+{
+    (void)state;
+    succeed(5000, 2); /* of at most 2 ms, on 10 connections */
+    counter_add(&result->tally.started, 1);
+    counter_add(&result->tally.in_flight, 1);
+    histogram_record(&result->tally.span[SPAN_IN_FLIGHT], 30 * NS_PER_MS);
+    result_complete(result);
+    assert_int_equal(judge(false), VERDICT_VALID);
+    assert_true(says("had waited up to 0.030 s"));
+    histogram_record(&result->tally.span[SPAN_IN_FLIGHT], NS_PER_S);
+    result_complete(result);
+    assert_int_equal(judge(false), VERDICT_INVALID);
+    assert_true(says("5 % of the connections' time"));
+    result->plan.rate_per_s = 2500; /* the open loop went on sending */
+    assert_int_equal(judge(false), VERDICT_VALID);
+    histogram_record_many(&result->tally.span[SPAN_IN_FLIGHT], NS_PER_S, 100);
+    result_complete(result);
+    assert_int_equal(judge(false), VERDICT_SUSPECT);
+}
+
 int
 main(void)
 {
@@ -152,6 +174,7 @@ main(void)
         TEST(lateness_is_compared_with_the_tail),
         TEST(exhaustion_is_named_with_its_remedy),
         TEST(starved_fastcgi_connections_are_named),
+        TEST(requests_that_were_never_answered_are_told),
         TEST(nothing_succeeded_is_invalid),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
