@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "config/config_load.h"
+#include "base/processors.h"
 #include "config/client_list.h"
 #include "config/config.h"
 #include "config/config_file.h"
@@ -9,7 +10,6 @@
 #include <getopt.h>
 #include <libgen.h>
 #include <limits.h>
-#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -118,9 +118,10 @@ decide_children(struct config *config, struct config_error *error)
             return -1;
     }
     if (config->children < 0) {
-        cpu_set_t cpus;
-        config->children = sched_getaffinity(0, sizeof cpus, &cpus) == 0 ? CPU_COUNT(&cpus) : 1;
-        config->children_origin = "number of CPUs";
+        bool quota_is_less;
+        config->children = processors_usable("", &quota_is_less);
+        config->children_origin =
+            quota_is_less ? "CPU quota of the control group" : "number of CPUs";
     }
     return 0;
 }
