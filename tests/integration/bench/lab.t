@@ -168,6 +168,23 @@ t.case("Ansible", function()
     for _, host in ipairs(hosts) do
         t.like(answer.out, host.name .. " | CHANGED | rc=0 | %(stdout%) " .. host.name, host.name .. " answers by its name")
     end
+    if t.process.run({ "git", "-C", t.root, "rev-parse" }).status ~= 0 then
+        return t.skip("check.yml", "this is not a git checkout")
+    end
+    ssh(hosts[2], "setsid -f luajit -e 'local s = require(\"posix.sys.socket\"); local f = s.socket(2, 1, 0);"
+        .. " s.bind(f, {family = 2, addr = \"" .. hosts[2].address .. "\", port = 20083}); s.listen(f, 1);"
+        .. " require(\"posix.unistd\").sleep(60)' >/dev/null 2>&1 </dev/null")
+    local check = t.process.run { "ansible-playbook", "-i", inventory, t.root .. "/bench/hosts/check.yml",
+        timeout = 60, cwd = t.dir, env = { ANSIBLE_NOCOLOR = "1", ANSIBLE_NOCOWS = "1" } }
+    t.ok(check.status ~= 0, "check.yml: hosts that were not prepared fail")
+    for _, host in ipairs(hosts) do
+        t.like(check.out, host.name .. " lacks the checkout in " .. host.work:gsub("%p", "%%%0")
+            .. "; run: ansible%-playbook %-i INVENTORY bench/hosts/prepare.yml", host.name .. ": named, with the remedy")
+    end
+    t.like(check.out, "front1 lacks [^\n]*free ports, taken: 20083; end what listens", "a port that is taken")
+    t.ok(not check.out:find("load1 lacks [^\n]*free ports"), "on that host alone")
+    local _, clocks = check.out:gsub("clock [+-][%d.]+ ms %+%- [%d.]+ ms", "")
+    t.is(clocks, 3, "the clock of each is measured")
 end)
 
 t.case("killed", function()
