@@ -33,5 +33,6 @@ backoff_failed(struct worker *w, struct connection *c)
     uint64_t pause = FIRST_NS << (c->failures < 8 ? c->failures : 8);
     if (c->failures < 255)
         c->failures++;
+    c->paused_ns = w->now_ns;
     slots_move(w, c, STATE_BACKOFF, w->now_ns + (pause < LAST_NS ? pause : LAST_NS));
 }

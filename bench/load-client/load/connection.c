@@ -14,8 +14,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-/* How long the server may take to close a connection that it must close. */
-#define CLOSE_WAIT_NS (20 * NS_PER_MS)
+#define LEAST_PATIENCE_NS (100 * NS_PER_US) /* less counts as none */
 
 /* Requests above this size may be cut into segments, and Nagle's algorithm
  * would hold the last one back until the server acknowledges. */
@@ -295,14 +294,18 @@ complete(struct worker *w, struct connection *c, bool ended)
     c->served++;
     if (unsent)
         tally_event(w->tally, EVENT_ANSWERED_EARLY);
-    if (!keep && !ended && !unsent) {
-        slots_move(w, c, STATE_CLOSING, w->now_ns + CLOSE_WAIT_NS);
+    if (!keep && !ended && !unsent && w->patience_ns > 0) {
+        c->paused_ns = w->now_ns;
+        slots_move(w, c, STATE_CLOSING, w->now_ns + w->patience_ns);
         return false;
     }
+    bool left_open = !keep && !ended && !unsent;
+    if (left_open)
+        tally_event(w->tally, EVENT_LEFT_OPEN);
     if (keep && ended)
         tally_event(w->tally, EVENT_SERVER_CLOSED);
     if (!keep || ended || unsent)
-        connection_close(w, c, false);
+        connection_close(w, c, left_open); /* a reset leaves no port in TIME_WAIT here */
     return true;
 }
 
@@ -391,8 +394,18 @@ closing(struct worker *w, struct connection *c)
     w->now_ns = clock_now_ns();
     if (n > 0)
         tally_event(w->tally, EVENT_SURPLUS);
+    w->patience_ns = w->patience_ns * 2 < PATIENCE_NS ? w->patience_ns * 2 : PATIENCE_NS;
     connection_close(w, c, n > 0);
     return true;
+}
+
+/* The server was asked to close, and did not. */
+static void
+left_open(struct worker *w, struct connection *c)
+{
+    w->patience_ns = w->patience_ns / 4 < LEAST_PATIENCE_NS ? 0 : w->patience_ns / 4;
+    tally_event(w->tally, EVENT_LEFT_OPEN);
+    connection_close(w, c, true);
 }
 
 /* --- what the loop calls ------------------------------------------------- */
@@ -477,7 +490,7 @@ connection_deadline(struct worker *w, struct connection *c)
     case STATE_ACTIVE:
         return answer_is_late(w, c);
     case STATE_CLOSING:
-        connection_close(w, c, false);
+        left_open(w, c);
         return true;
     default:
         return true;

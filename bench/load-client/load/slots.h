@@ -35,6 +35,7 @@ struct connection {
     uint64_t begun_ns;              /* the slot took the request */
     uint64_t connect_ns;            /* connect() was called */
     uint64_t sent_ns;               /* just before the request was sent */
+    uint64_t paused_ns;             /* when the pause of STATE_CLOSING or STATE_BACKOFF began */
     uint64_t first_ns;              /* first byte of the answer; 0: none yet */
     struct request *request;
     int fd;                  /* -1: not open */
@@ -53,6 +54,11 @@ struct connection {
     struct answer answer;
     union parser parser;
 };
+
+/* How long the server may take to close a connection that it must close, so that
+ * the closed port waits (TIME_WAIT) on its side. A quarter each time that it does
+ * not, until nothing; twice as long again when it does. */
+#define PATIENCE_NS (20 * NS_PER_MS)
 
 enum { WORKER_BUFFER = 65536 };
 
@@ -76,6 +82,7 @@ struct worker {
     uint8_t address;           /* index that worked last */
     uint64_t connect_failures; /* in a row, all slots */
     uint64_t first_failure_ns; /* of that row */
+    uint64_t patience_ns;      /* for the server to close a connection */
     uint64_t cpu_start_ns, cpu_end_ns;
     uint64_t delay_start_ns, delay_end_ns; /* waited for a processor */
     uint64_t end_ns;

@@ -31,6 +31,7 @@ const char *const tally_event_names[EVENTS] = {
     [EVENT_NEVER_SERVED] = "never_served",
     [EVENT_QUEUED] = "queued",
     [EVENT_UNSENT] = "unsent",
+    [EVENT_LEFT_OPEN] = "left_open",
     [EVENT_WARMUP] = "warmup_requests",
 };
 
@@ -39,6 +40,11 @@ const char *const tally_span_names[SPANS] = {
     [SPAN_CONNECT] = "connect",   [SPAN_FIRST_BYTE] = "first_byte",
     [SPAN_FAILED] = "failed",     [SPAN_IN_FLIGHT] = "in_flight",
     [SPAN_LAG] = "lag",
+};
+
+const char *const tally_pause_names[PAUSES] = {
+    [PAUSE_CLOSING] = "closing",
+    [PAUSE_BACKOFF] = "backoff",
 };
 
 unsigned long long
@@ -78,6 +84,8 @@ tally_add(struct tally *to, const struct tally *from)
     add(&to->sent_bytes, &from->sent_bytes);
     add(&to->received_bytes, &from->received_bytes);
     add(&to->body_bytes, &from->body_bytes);
+    for (int i = 0; i < PAUSES; i++)
+        add(&to->paused_ns[i], &from->paused_ns[i]);
     add(&to->open, &from->open);
     add(&to->busy, &from->busy);
     add(&to->busy_ns, &from->busy_ns);

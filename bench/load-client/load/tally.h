@@ -48,6 +48,7 @@ enum event {
     EVENT_NEVER_SERVED,    /* connections that got no byte in half of the run or more */
     EVENT_QUEUED,          /* open loop: requests that waited for a free connection */
     EVENT_UNSENT,          /* open loop: requests due at the end that were not sent */
+    EVENT_LEFT_OPEN,       /* connections that the server did not close though asked to */
     EVENT_WARMUP,          /* requests completed or failed that began in the warm-up */
     EVENTS
 };
@@ -65,6 +66,14 @@ enum span {
     SPANS
 };
 
+/* Pauses that the client makes by itself; they must never set a rate in silence. */
+enum pause {
+    PAUSE_CLOSING = 0, /* for the server to close a connection that it has to close */
+    PAUSE_BACKOFF,     /* after failed connects */
+    PAUSES
+};
+
+extern const char *const tally_pause_names[PAUSES];
 extern const char *const tally_failure_names[FAILURES];
 extern const char *const tally_event_names[EVENTS];
 extern const char *const tally_span_names[SPANS];
@@ -80,9 +89,10 @@ struct tally {
     struct counter sent_bytes;
     struct counter received_bytes;
     struct counter body_bytes;
-    struct counter open;    /* connections established at this moment */
-    struct counter busy;    /* connections that have a request at this moment */
-    struct counter busy_ns; /* time that connections spent with a request, summed */
+    struct counter paused_ns[PAUSES]; /* time of connections, summed */
+    struct counter open;              /* connections established at this moment */
+    struct counter busy;              /* connections that have a request at this moment */
+    struct counter busy_ns;           /* time that connections spent with a request, summed */
     struct histogram span[SPANS];
 };
 

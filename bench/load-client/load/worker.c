@@ -40,6 +40,16 @@ take_ticket(struct worker *w)
     return false;
 }
 
+/* The slot has paused in <state>, which the client chose, not the user. */
+static void
+count_pause(struct worker *w, const struct connection *c, uint64_t end_ns)
+{
+    bool closing = c->state == STATE_CLOSING, backoff = c->state == STATE_BACKOFF;
+    uint64_t start = c->paused_ns > w->run->measure_ns ? c->paused_ns : w->run->measure_ns;
+    if ((closing || backoff) && end_ns > start)
+        counter_add(&w->tally->paused_ns[closing ? PAUSE_CLOSING : PAUSE_BACKOFF], end_ns - start);
+}
+
 static void
 retire(struct worker *w, struct connection *c)
 {
@@ -52,6 +62,7 @@ static void
 next(struct worker *w, struct connection *c)
 {
     const struct shared *run = w->run;
+    count_pause(w, c, w->now_ns);
     if (run->plan.rate_per_s > 0) {
         slots_move(w, c, STATE_IDLE, c->state == STATE_RAMP ? c->deadline_ns : w->now_ns);
         return;
@@ -211,6 +222,7 @@ count_rest(struct worker *w)
     struct tally *t = w->tally;
     for (size_t i = 0; i < w->connections; i++) {
         struct connection *c = &w->connection[i];
+        count_pause(w, c, w->end_ns);
         bool has_request = c->state == STATE_CONNECTING || c->state == STATE_ACTIVE;
         if (has_request && c->measured) {
             counter_add(&t->in_flight, 1);
@@ -250,6 +262,7 @@ worker_init(struct worker *w, struct shared *run, unsigned number, size_t connec
                          .number = number,
                          .connections = connections,
                          .done_fd = done_fd,
+                         .patience_ns = PATIENCE_NS,
                          .epoll_fd = -1,
                          .wake_fd = -1};
     w->connection = bytes_allocate(connections, sizeof(*w->connection));

@@ -5,6 +5,7 @@
 #include "report/json.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,6 +60,11 @@ read_tally(struct tally *t, const struct json *j)
     counter_add(&t->received_bytes, json_whole(json_member(bytes, "received")));
     counter_add(&t->body_bytes, json_whole(json_member(bytes, "body")));
     counter_add(&t->sent_bytes, json_whole(json_member(bytes, "sent")));
+    for (int i = 0; i < PAUSES; i++) {
+        double s =
+            json_number(json_member(json_member(j, "client_pauses_s"), tally_pause_names[i]));
+        counter_add(&t->paused_ns[i], (uint64_t)llround(s * 1e9));
+    }
     double busy_s = json_number(json_member(j, "connections_busy_mean")) *
                     json_number(json_member(j, "elapsed_s"));
     counter_add(&t->busy_ns, (uint64_t)(busy_s * 1e9));

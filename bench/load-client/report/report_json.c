@@ -191,6 +191,11 @@ report_json(struct bytes *out, const struct report *r)
              response ? r->result : NULL);
         bytes_print(out, ",\n");
     }
+    bytes_print(out, "\"client_pauses_s\":");
+    for (int i = 0; i < PAUSES; i++)
+        bytes_print(out, "%s\"%s\":%.9f", i ? "," : "{", tally_pause_names[i],
+                    (double)counter_get(&t->paused_ns[i]) / 1e9);
+    bytes_print(out, "},\n");
     bytes_print(out, "\"response_lower_bounds\":%llu,\n",
                 (unsigned long long)r->result->bounds.count);
     bytes_print(out,

@@ -16,6 +16,8 @@ const char *const verdict_names[3] = {"valid", "suspect", "invalid"};
 #define WAITED_SUSPECT  0.30
 #define RATE_INVALID    0.98 /* achieved of the rate asked for */
 #define LAG_OF_P99      0.10 /* p99 of the schedule lag, of p99 of the response */
+#define PAUSED_LIMIT    0.05 /* of the connections' time */
+#define PAUSED_MS       1.0  /* of each connection; a server that closes at once takes less */
 #define LITTLE_LIMIT    0.05
 #define LISTEN_RETRY_NS (900 * NS_PER_MS) /* a dropped SYN is sent again after 1 s */
 
@@ -87,6 +89,51 @@ judge_waiting(struct verdict *v, const struct result *r)
                        waiting, s, longest_s);
 }
 
+/* Share of the connections' time, 0 to 1, that went into a pause of the client's own. */
+static double
+paused(const struct result *r, enum pause pause)
+{
+    double time_ns = r->elapsed_s * 1e9 * (double)r->connections;
+    return time_ns > 0 ? (double)counter_get(&r->tally.paused_ns[pause]) / time_ns : 0;
+}
+
+/* The client's own pauses set a rate that is not the server's. */
+static void
+judge_pauses(struct verdict *v, const struct result *r, const struct circumstances *c)
+{
+    const struct tally *t = &r->tally;
+    const struct options *o = c->options;
+    double closing = paused(r, PAUSE_CLOSING), backoff = paused(r, PAUSE_BACKOFF);
+    double opened = (double)tally_count(t, EVENT_OPENED);
+    double each_ms =
+        opened > 0 ? (double)counter_get(&t->paused_ns[PAUSE_CLOSING]) / opened / 1e6 : 0;
+    if (closing > PAUSED_LIMIT && each_ms > PAUSED_MS)
+        verdict_object(v, VERDICT_SUSPECT,
+                       "%.0f %% of the connections' time passed in waiting for the server to close "
+                       "them (%.1f ms each): the rate is bounded by that; use -k",
+                       closing * 100, each_ms);
+    if (tally_count(t, EVENT_LEFT_OPEN))
+        verdict_object(
+            v, VERDICT_VALID,
+            "the server left %llu connections open that it was asked to close; the client "
+            "closed them, and soon without waiting for the server",
+            tally_count(t, EVENT_LEFT_OPEN));
+    if (backoff > PAUSED_LIMIT)
+        verdict_object(
+            v, VERDICT_SUSPECT,
+            "%.0f %% of the connections' time passed in pauses after failed connects (5 ms "
+            "to 1 s each): the number of failed requests is bounded by that",
+            backoff * 100);
+    if (o->think_ns > 0)
+        verdict_object(v, VERDICT_VALID,
+                       "--think: at most %.1f requests per second, whatever the server can do",
+                       (double)r->connections * 1e9 / (double)o->think_ns);
+    if (o->ramp_ns > o->warmup_ns && r->elapsed_s > 0)
+        verdict_object(v, VERDICT_VALID,
+                       "--ramp: not all connections were open in the first %.1f of %.1f s measured",
+                       fmin((double)(o->ramp_ns - o->warmup_ns) / 1e9, r->elapsed_s), r->elapsed_s);
+}
+
 static void
 judge_open_loop(struct verdict *v, const struct result *r, const struct circumstances *c)
 {
@@ -96,11 +143,13 @@ judge_open_loop(struct verdict *v, const struct result *r, const struct circumst
     /* The last interval is cut off, which weighs in short runs. */
     double slack = r->elapsed_s > 0 ? 2 / (r->plan.rate_per_s * r->elapsed_s) : 1;
     if (share + slack < RATE_INVALID && !r->interrupted)
-        verdict_object(
-            v, VERDICT_INVALID,
-            "%.1f of %.10g requests per second were sent: every connection (-c %llu) was waiting; "
-            "the rate is beyond the server, or -c is too small",
-            achieved, r->plan.rate_per_s, (unsigned long long)c->options->connections);
+        verdict_object(v, VERDICT_INVALID,
+                       "%.1f of %.10g requests per second were sent: every connection (-c %llu) "
+                       "was waiting; %s",
+                       achieved, r->plan.rate_per_s, (unsigned long long)c->options->connections,
+                       paused(r, PAUSE_CLOSING) > PAUSED_LIMIT
+                           ? "part of that for the server to close it: use -k"
+                           : "the rate is beyond the server, or -c is too small");
     if (histogram_knows(lag, 0.99) && result_knows(r, 0.99)) {
         double late = (double)histogram_quantile(lag, 0.99);
         double p99 = (double)histogram_quantile(&r->response, 0.99);
@@ -192,6 +241,7 @@ verdict_judge(struct verdict *v, const struct result *r, const struct circumstan
     judge_client(v, r, c);
     judge_server(v, r, c);
     judge_waiting(v, r);
+    judge_pauses(v, r, c);
     if (r->plan.rate_per_s > 0)
         judge_open_loop(v, r, c);
     else

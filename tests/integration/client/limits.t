@@ -89,7 +89,7 @@ local function ports()
         package.path = %q .. "/tests/lib/?.lua;" .. package.path
         local t = require("testing")
         local server = t.scripted.start { port = 8000, answer = function() return %q end }
-        local report, result = t.load.run { "-d", "2s", "-c", 4, server.url, timeout = 20 }
+        local report, result = t.load.run { "-d", "2s", "-c", 150, "-k", server.url, timeout = 20 }
         print("failed " .. tostring(report.requests.failed), "elapsed " .. tostring(report.elapsed_s),
             "closes " .. tostring(t.load.closes(report)), "cpu " .. tostring(report.client_cpu_s))
         print("reasons " .. table.concat(report.reasons or {}, "; ") .. result.err)

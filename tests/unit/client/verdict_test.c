@@ -140,6 +140,22 @@ nothing_succeeded_is_invalid(void **state)
 }
 
 static void
+the_client_s_own_pauses_are_told(void **state)
+{
+    (void)state;
+    succeed(5000, 2); /* 10 connections: 20 s of their time */
+    counter_set(&result->tally.event[EVENT_OPENED], 1000);
+    counter_set(&result->tally.paused_ns[PAUSE_CLOSING], 1100 * NS_PER_MS);
+    assert_int_equal(judge(false), VERDICT_SUSPECT);
+    assert_true(says("6 % of the connections' time") && says("1.1 ms each"));
+    counter_set(&result->tally.event[EVENT_OPENED], 5000); /* 0.2 ms each: a server closes so */
+    assert_int_equal(judge(false), VERDICT_VALID);
+    counter_set(&result->tally.paused_ns[PAUSE_BACKOFF], 1100 * NS_PER_MS);
+    assert_int_equal(judge(false), VERDICT_SUSPECT);
+    assert_true(says("after failed connects"));
+}
+
+static void
 requests_that_were_never_answered_are_told(void **state)
 {
     (void)state;
@@ -174,6 +190,7 @@ main(void)
         TEST(lateness_is_compared_with_the_tail),
         TEST(exhaustion_is_named_with_its_remedy),
         TEST(starved_fastcgi_connections_are_named),
+        TEST(the_client_s_own_pauses_are_told),
         TEST(requests_that_were_never_answered_are_told),
         TEST(nothing_succeeded_is_invalid),
     };
