@@ -136,7 +136,7 @@ local function programs(step, random)
 end
 
 --- Results of all steps of <documents> (loaded by bench.suite.run.documents). options: noise (deviation
--- of the logarithm of a rate, default 0.02), seed.
+-- of the logarithm of a rate, default 0.02), seed, rounds (of every comparison).
 function synthetic.results(documents, options)
     options = options or {}
     local random, cpus = generator(options.seed or 1), 2
@@ -157,6 +157,7 @@ function synthetic.results(documents, options)
             by_name[document.name], record.documents[#record.documents + 1] = document, document
         end
         if step.kind == "comparison" then
+            step.rounds = options.rounds or step.rounds
             document.parts[#document.parts + 1] = comparison(step, random, cpus, options.noise or 0.02)
         elseif step.kind == "programs" then
             document.parts[#document.parts + 1] = programs(step, random)

@@ -232,6 +232,19 @@ function statistics.noise_floor(a, b)
     return worst
 end
 
+--- Noise floor from the same A/A pairs that one bad pair cannot spoil: 1.4826 times the median of the
+-- pairs' |ln(b/a)| about 0, which estimates the deviation of a pair of equals (median absolute deviation:
+-- Hampel, J. Am. Stat. Assoc. 69, 1974), as a fraction. nil for no pairs.
+function statistics.noise_robust(a, b)
+    local distances = {}
+    for i = 1, math.min(#a, #b) do
+        if a[i] > 0 and b[i] > 0 then
+            distances[#distances + 1] = abs(log(b[i] / a[i]))
+        end
+    end
+    return #distances > 0 and exp(1.4826 * statistics.median(distances)) - 1 or nil
+end
+
 --- Noise of a mean over the rounds, from the same A/A pairs: what the geometric mean of as many rounds
 -- may differ by between equals (the far end of its 95 % interval), as a fraction, but no more than
 -- noise_floor(), which it falls below from four or five pairs on. More rounds make it smaller, where
@@ -245,14 +258,16 @@ function statistics.noise_of_mean(a, b)
 end
 
 --- Verdict on a ratio (from statistics.ratio) given the noise floor (a fraction).
--- {winner = "a" | "b" | nil, text, gain, reason}. A winner needs both: an interval that excludes 1
+-- {winner = "a" | "b" | nil, text, gain, reason, few (fewer than five pairs: no verdict)}. A winner needs both: an interval that excludes 1
 -- and a gain above the floor. gain is the relative lead of the faster side, whichever it is.
 -- <names> = {a = "...", b = "..."} are used in the text; higher values are taken as better.
 function statistics.verdict(ratio, noise_floor, names)
     names = names or { a = "A", b = "B" }
     local nothing = "no difference shown"
-    if not ratio or not ratio.low then
-        return { text = nothing .. ": too few pairs", reason = "too few pairs", gain = 0 }
+    if not ratio or not ratio.low or ratio.smoke then
+        local few = ("no verdict: %d %s, five are the fewest for one"):format(ratio and ratio.n or 0,
+            ratio and ratio.n == 1 and "pair" or "pairs")
+        return { text = few, reason = few, gain = 0, few = true }
     end
     local gain = exp(abs(log(ratio.ratio))) - 1
     local result = { gain = gain }
@@ -270,8 +285,7 @@ function statistics.verdict(ratio, noise_floor, names)
     end
     result.winner = ratio.ratio > 1 and "b" or "a"
     local first, second = names[result.winner], names[result.winner == "b" and "a" or "b"]
-    result.text = string.format("%s is %.2f times %s (%s%s)", first, gain + 1, second, span,
-        ratio.smoke and "; fewer than 5 pairs: a smoke test only" or "")
+    result.text = string.format("%s is %.2f times %s (%s)", first, gain + 1, second, span)
     return result
 end
 

@@ -3,6 +3,7 @@
 local format = {}
 
 local DASH = "\226\128\147" -- en dash
+format.dash = DASH
 
 --- 1234567.8 as "1,234,568"; small numbers keep enough digits to be told apart.
 function format.number(value)

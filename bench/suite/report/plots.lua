@@ -14,12 +14,15 @@ local ROW, BAR, TOP, AXIS = 40, 14, 10, 44
 plots.width = WIDTH
 
 -- Class of a bar: what the arm is to the comparison.
-local function role(arm)
+function plots.role(arm)
     if arm.reference then
         return "reference"
+    elseif arm.url then
+        return "found"
     end
     return arm.variant == "tuned" and "tuned" or "documented"
 end
+local role = plots.role
 
 local function axis(drawing, ticks, scale, base, text, title)
     for _, tick in ipairs(ticks) do
@@ -167,50 +170,70 @@ local function claim_range(claims)
     return low, high
 end
 
-local SHORT = { artefact = "artefact", reproduced = "reproduced", reversed = "reversed", equal = "no difference", open = "not measured" }
+local SHORT = { artefact = "artefact", reproduced = "reproduced", reversed = "reversed", same = "equal within 10 %",
+    equal = "no difference shown", few = "no verdict", failed = "not decided", open = "not measured" }
 
-local function claim_row(drawing, entry, y, scale)
+-- The two shapes of the figure of all claims: one line for each claim on a wide page, three on a narrow one.
+local SHAPES = {
+    wide = { width = 1072, row = 27, left = 390, right = 160, lane = 17, name = { x = 8, y = 21 }, verdict = { y = 21 },
+        context = { x = 374, y = 21, anchor = "end", short = true } },
+    narrow = { width = WIDTH, row = 64, left = 14, right = 18, lane = 48, name = { x = 8, y = 32 }, context = { x = 8, y = 14 },
+        verdict = { y = 32 } },
+}
+
+local function claim_row(drawing, entry, y, scale, shape)
     local claim, pair = entry.claim, entry.claim.pair or {}
-    drawing:text(LEFT, y + 14, entry.context, "context halo")
-    drawing:text(LEFT, y + 31, ("%s > %s"):format(claim.faster, claim.slower), "label halo")
-    drawing:text(WIDTH - RIGHT, y + 31, SHORT[claim.judgement], "value halo judged-" .. claim.judgement, "end")
-    drawing:line(LEFT, y + 46, WIDTH - RIGHT, y + 46, "lane")
+    local name = ("%s > %s"):format(claim.faster, claim.slower)
+    if shape.context then
+        drawing:text(shape.context.x, y + shape.context.y, shape.context.short and (entry.part or {}).name or entry.context or "",
+            "context halo", shape.context.anchor)
+    end
+    drawing:text(shape.name.x, y + shape.name.y, name, "label halo")
+    drawing:text(shape.width - 8, y + shape.verdict.y, claim.judgement == "reproduced" and claim.judgement_text or SHORT[claim.judgement],
+        "value halo judged-" .. claim.judgement, "end")
+    local middle = y + shape.lane
+    drawing:line(shape.left, middle, shape.width - shape.right, middle, "lane")
+    local said = ("%s: %s. %s"):format(entry.context or "", name, claim.judgement_text)
     if pair.ratio then
-        local hint = ("measured %s, 95 %% interval %s"):format(format.ratio(pair.ratio), format.interval(pair.low, pair.high))
+        local hint = ("%s; measured %s, 95 %% interval %s"):format(said, format.ratio(pair.ratio), format.interval(pair.low, pair.high))
         if pair.low then
-            drawing:line(scale(pair.low), y + 46, scale(pair.high), y + 46, "interval today-" .. claim.today, hint)
+            drawing:line(scale(pair.low), middle, scale(pair.high), middle, "interval today-" .. claim.today, hint)
         end
-        drawing:circle(scale(pair.ratio), y + 46, 5.5, "dot today-" .. claim.today, hint)
+        drawing:circle(scale(pair.ratio), middle, 5.5, "dot today-" .. claim.today, hint)
     end
     if claim.published_ratio then
-        diamond(drawing, scale(claim.published_ratio), y + 46, 6, claim.judgement == "artefact" and "then artefact" or "then",
-            "published " .. format.ratio(claim.published_ratio))
+        diamond(drawing, scale(claim.published_ratio), middle, 6, claim.judgement == "artefact" and "then artefact" or "then",
+            ("%s; published %s"):format(said, format.ratio(claim.published_ratio)))
     end
 end
 
 --- All judged claims on one logarithmic axis: the published ratio (diamond) and the measured one
--- (dot with its interval). Right of 1 the published winner leads. <entries>: list of {claim, context}.
-function plots.claims(entries)
+-- (dot with its interval). Right of 1 the claimed winner leads. <entries>: list of {claim, context};
+-- <name>: "wide" or "narrow".
+function plots.claims(entries, name)
     if #entries == 0 then
         return nil
     end
-    local row, claims = 62, {}
+    local claims, shape = {}, SHAPES[name]
     for i, entry in ipairs(entries) do
         claims[i] = entry.claim
     end
-    local base = TOP + #entries * row
-    local drawing = svg.new(WIDTH, base + AXIS, "Published and measured ratios of all claims")
+    local base = TOP + #entries * shape.row
+    local drawing = svg.new(shape.width, base + AXIS - 4, "Verdicts on all claims")
     local low, high = claim_range(claims)
-    local scale = svg.log(low, high, LEFT + 6, WIDTH - RIGHT - 6)
-    for _, tick in ipairs({ 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100 }) do
+    local scale = svg.log(low, high, shape.left + 6, shape.width - shape.right - 6)
+    local margin = 1.1
+    drawing:rect(scale(1 / margin), TOP, scale(margin) - scale(1 / margin), base - TOP, "equal-zone", "equal within 10 %")
+    for _, tick in ipairs({ 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100 }) do
         if tick >= low and tick <= high then
             drawing:line(scale(tick), TOP, scale(tick), base, tick == 1 and "unity" or "grid")
             drawing:text(scale(tick), base + 15, ("%g\195\151"):format(tick), "tick", "middle")
         end
     end
-    drawing:text(WIDTH / 2, base + 34, "rate of the published winner / rate of the other (logarithmic)", "axis-title", "middle")
+    drawing:text((shape.left + shape.width - shape.right) / 2, base + 33, "rate of the claimed winner / rate of the other (logarithmic)",
+        "axis-title", "middle")
     for i, entry in ipairs(entries) do
-        claim_row(drawing, entry, TOP + (i - 1) * row, scale)
+        claim_row(drawing, entry, TOP + (i - 1) * shape.row, scale, shape)
     end
     return drawing:render()
 end

@@ -7,6 +7,7 @@ local plots = require("bench.suite.report.plots")
 local story = require("bench.suite.report.story")
 local texts = require("bench.suite.report.report_texts")
 local svg = require("bench.suite.report.svg")
+local tables = require("bench.suite.report.tables")
 
 local html = {}
 local escape = svg.escape
@@ -14,34 +15,20 @@ local escape = svg.escape
 -- Folded tables are opened for the printer: paper cannot be clicked.
 local SCRIPT = "addEventListener('beforeprint',function(){document.querySelectorAll('details').forEach(function(d){d.open=true})})"
 
-local function each_part(record, kind)
-    local list = {}
+-- What the line of counts says.
+local function totals(record)
+    local t = { stacks = 0, missing = 0, requests = 0, failed = 0 }
+    local seen, absent = {}, {}
     for _, document in ipairs(record.documents) do
         for _, part in ipairs(document.parts) do
-            if part.kind == kind then
-                list[#list + 1] = part
-            end
-        end
-    end
-    return list
-end
-
--- What the tiles at the top count.
-local function totals(record)
-    local t = { claims = {}, judged = {}, stacks = 0, missing = 0, requests = 0, failed = 0 }
-    local seen, absent = {}, {}
-    for _, part in ipairs(each_part(record, "comparison")) do
-        for _, claim in ipairs(part.claims) do
-            t.claims[#t.claims + 1] = { claim = claim, context = part.title }
-            t.judged[claim.judgement] = (t.judged[claim.judgement] or 0) + 1
-        end
-        for _, arm in ipairs(part.arms) do
-            if arm.summary then
-                seen[arm.stack or arm.url] = true
-                t.requests = t.requests + (arm.summary.requests.ok or 0)
-                t.failed = t.failed + (arm.summary.requests.failed or 0)
-            else
-                absent[arm.stack or arm.url] = true
+            for _, arm in ipairs(part.arms or {}) do
+                if arm.summary then
+                    seen[arm.stack or arm.url] = true
+                    t.requests = t.requests + (arm.summary.requests.ok or 0)
+                    t.failed = t.failed + (arm.summary.requests.failed or 0)
+                else
+                    absent[arm.stack or arm.url] = true
+                end
             end
         end
     end
@@ -55,18 +42,29 @@ local function totals(record)
     return t
 end
 
-local function tile(value, text)
-    return ("<div class=tile><b>%s</b><span>%s</span></div>"):format(escape(value), escape(text))
+local function count_line(t)
+    return ("%d %s measured%s; %s correct answers, %s failed."):format(t.stacks, t.stacks == 1 and "stack" or "stacks",
+        t.missing > 0 and (", %d not"):format(t.missing) or "", format.short(t.requests), format.number(t.failed))
 end
 
-local function tiles(t)
-    local judged = t.judged
-    return "<div class=tiles>" .. tile(tostring(judged.reproduced or 0), "claims reproduced")
-        .. tile(tostring(judged.reversed or 0), "reversed")
-        .. tile(tostring(judged.equal or 0), "no difference shown")
-        .. tile(tostring(judged.artefact or 0), "artefacts of the measurement")
-        .. tile(tostring(t.stacks), t.missing > 0 and ("stacks measured, %d not"):format(t.missing) or "stacks measured")
-        .. tile(format.short(t.requests), "correct answers, " .. format.number(t.failed) .. " failed") .. "</div>"
+local CLAIMS_KEY = { { "round", "var(--good)", "measured: the claimed winner" }, { "round", "var(--bad)", "measured: the other one" },
+    { "round", "var(--accent)", "equal within 10 %" }, { "round", "var(--faint)", "open" } }
+
+-- The verdicts of all claims as one picture, in a shape for wide pages and one for narrow ones.
+local function verdicts(record)
+    local entries = story.claims(record.documents)
+    if #entries == 0 then
+        return ""
+    end
+    local key, own = {}, story.own(record)
+    if not own then
+        key[1] = { "then", "var(--card)", "published (dashed: counted error pages)" }
+    end
+    for _, entry in ipairs(CLAIMS_KEY) do
+        key[#key + 1] = entry
+    end
+    return "<article class=verdicts id=verdicts><div class=wide>" .. plots.claims(entries, "wide") .. "</div><div class=narrow>"
+        .. plots.claims(entries, "narrow") .. "</div>" .. parts.key(key) .. "</article>"
 end
 
 local function top(record, t)
@@ -80,57 +78,43 @@ local function top(record, t)
     end
     links[#links + 1] = '<a href="#machine">Machine</a><a href="#method">How to read this</a>'
     local notes = {}
-    for i, mark in ipairs(record.marks) do
-        notes[i] = '<p class="note">' .. escape(mark) .. "</p>"
+    local function note(text)
+        notes[#notes + 1] = text and '<p class="note">' .. escape(text) .. "</p>" or nil
     end
-    if record.failure then
-        notes[#notes + 1] = '<p class="note">The run ended early: ' .. escape(record.failure) .. "</p>"
+    note(story.smoke(record))
+    note(record.failure and "The run ended early: " .. record.failure)
+    local marks = {}
+    for i, mark in ipairs(record.marks) do
+        marks[i] = '<p class="note">' .. escape(mark) .. "</p>"
     end
     local when = record.started:gsub("T", " "):gsub("Z", " UTC")
-    local meta = ("%s run of %s, profile %s%s"):format(state, when, record.profile,
-        record.elapsed_s and ", " .. live.clock(record.elapsed_s) .. " min" or "")
-    local where = ("%s, %s, %s."):format(machine.cpu or "Unknown processor", format.processors(machine),
-        machine.system or machine.kernel)
-    return "<header class=top><p class=meta>" .. escape(meta) .. "</p><h1>Published web benchmarks, measured again</h1>"
-        .. "<p class=lead>Every page was verified before it was measured, the stacks took turns in random order, "
-        .. "and only correct answers count. " .. escape(where) .. "</p>" .. table.concat(notes)
-        .. "<nav>" .. table.concat(links) .. "</nav>" .. tiles(t) .. "</header>"
+    local meta = ("%s run of %s, profile %s%s. %s, %s. %s"):format(state, when, record.profile,
+        record.elapsed_s and ", " .. live.clock(record.elapsed_s) .. " min" or "", machine.cpu or "Unknown processor",
+        format.processors(machine), count_line(t))
+    return "<header class=top><h1>" .. escape(story.title(record)) .. "</h1><p class=question>" .. escape(story.question(record)) .. "</p>"
+        .. "<p class=trust>" .. escape(story.trust(record)) .. "</p>" .. table.concat(notes) .. verdicts(record)
+        .. table.concat(marks) .. "<p class=meta>" .. escape(meta) .. "</p><nav>" .. table.concat(links) .. "</nav></header>"
 end
 
--- One line for each document, beside the figure of all claims.
+-- One entry for each document: what was measured, and the verdict.
 local function brief(record)
     local items = {}
     for _, document in ipairs(record.documents) do
-        local lines = story.lines(document)
         items[#items + 1] = ('<li><a href="#%s">%s</a><p>%s</p><p class=small>%s</p></li>'):format(escape(document.name),
-            escape(document.title), parts.prose(lines[3].text), parts.prose(lines[4].text))
+            escape(document.title), parts.prose(story.line(document, "Measured here")), parts.prose(story.line(document, "Verdict")))
     end
-    return "<div><h4>In short</h4><ul class=brief>" .. table.concat(items) .. "</ul></div>"
+    return "<ul class=brief>" .. table.concat(items) .. "</ul>"
 end
 
-local function overview(record, t)
-    if #t.claims == 0 then
+local function overview(record)
+    local entries = story.claims(record.documents)
+    if #entries == 0 then
         return ""
     end
-    local rows = {}
-    for _, document in ipairs(record.documents) do
-        for _, part in ipairs(document.parts) do
-            for _, claim in ipairs(part.claims or {}) do
-                local pair = claim.pair or {}
-                rows[#rows + 1] = { { html = ('<a href="#%s">%s</a>'):format(escape(part.name), escape(document.name)) }, part.title,
-                    claim.faster .. " > " .. claim.slower, format.ratio(claim.published_ratio), format.ratio(pair.ratio),
-                    format.interval(pair.low, pair.high), parts.chip(claim.judgement, claim.judgement_text) }
-            end
-        end
-    end
-    local key = parts.key({ { "then", "var(--card)", "published" }, { "round", "var(--good)", "here: same winner" },
-        { "round", "var(--bad)", "here: other winner" }, { "round", "var(--faint)", "here: no difference shown" } })
-    return "<article><header><h3>What holds of the published claims</h3><p class=load>"
-        .. "How many times as fast the published winner was then, "
-        .. "and is here. A dashed diamond counted error pages.</p></header><div class=figures>"
-        .. parts.figure("Then and now", plots.claims(t.claims), key) .. brief(record) .. "</div>"
-        .. parts.details("The same as a table", parts.table({ "Document", "Comparison", "Claim", ">then", ">now", ">95 % interval",
-            "Judgement" }, rows)) .. "</article>"
+    return "<article><header><h3>In short</h3></header>" .. (#record.documents > 1 and brief(record) or "")
+        .. parts.details("All claims as a table", parts.grid(tables.claims(entries), function(i)
+            return entries[i].part.name
+        end)) .. "</article>"
 end
 
 local RENDER = { comparison = parts.comparison, programs = parts.programs, experiment = parts.experiment }
@@ -143,13 +127,13 @@ local function document_section(document, record)
     local out = { ('<section class="document" id="%s"><p class=year>%s</p><h2>%s</h2><dl class=story>%s</dl>'):format(escape(document.name),
         escape(document.year or ""), escape(document.title), table.concat(lines)) }
     local background = {}
-    for _, entry in ipairs({ { "Then", document.setting }, { "Today", document.today } }) do
+    for _, entry in ipairs({ { "Published set-up", document.setting }, { "Measured here", document.today } }) do
         if entry[2] then
             background[#background + 1] = ("<h4>%s</h4><p>%s</p>"):format(entry[1], parts.prose(entry[2]))
         end
     end
     if #background > 0 then
-        out[#out + 1] = parts.details("The set-up then and today", table.concat(background))
+        out[#out + 1] = parts.details("The set-ups, published and here", table.concat(background))
     end
     for _, part in ipairs(document.parts) do
         out[#out + 1] = RENDER[part.kind](part, record)
@@ -199,11 +183,11 @@ function html.render(record)
     for _, document in ipairs(record.documents) do
         story.effects(document)
     end
-    local out = { parts.head("Published web benchmarks, measured again"), top(record, t), "<main>", overview(record, t) }
+    local out = { parts.head(story.title(record)), top(record, t), "<main>", overview(record) }
     for _, document in ipairs(record.documents) do
         out[#out + 1] = document_section(document, record)
     end
-    out[#out + 1] = machine_section(record) .. texts.method
+    out[#out + 1] = machine_section(record) .. (story.own(record) and texts.method_own or texts.method)
     out[#out + 1] = "</main><footer>" .. escape(record.schema) .. "; rendered from results.json beside this file. "
         .. "Render again: <code>bench/bench report FOLDER</code></footer><script>" .. SCRIPT .. "</script></body></html>\n"
     return table.concat(out)

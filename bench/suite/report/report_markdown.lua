@@ -1,7 +1,9 @@
 -- report.md: the run as a page for a repository. From the results alone.
 
+local doubts = require("bench.suite.report.doubts")
 local format = require("bench.suite.report.format")
 local story = require("bench.suite.report.story")
+local tables = require("bench.suite.report.tables")
 
 local markdown = {}
 
@@ -24,36 +26,21 @@ local function table_text(head, rows)
     return table.concat(lines, "\n") .. "\n"
 end
 
-local function arm_row(arm)
-    local summary = arm.summary
-    local published = arm.published
-    if not summary then
-        return { arm.key, format.rate(published and published.rate_per_s), format.published_failures(published),
-            ("*%s: %s*"):format(arm.state, tostring(arm.reason)) }
+-- A table of report/tables.lua; verdicts stand out, unless they are none.
+local function grid(built)
+    local head, rows = {}, {}
+    for i, column in ipairs(built.head) do
+        head[i] = (column.left and "" or ">") .. column.text
     end
-    local failures = format.failures(summary.failures)
-    return {
-        arm.key, format.rate(published and published.rate_per_s), format.published_failures(published),
-        arm.state == "failed" and ("*failed: %s*"):format(arm.reason)
-            or ("**%s** %s"):format(format.rate(summary.ok_per_s.median), format.spread(summary.ok_per_s)),
-        format.us(summary.response_us.p50), format.us(summary.response_us.p99), format.us(summary.response_us.max),
-        failures == "" and "0" or failures, format.us(summary.server_cpu_us_per_request),
-    }
-end
-
-local function claim_rows(claims)
-    local rows = {}
-    for i, claim in ipairs(claims) do
-        local pair = claim.pair or {}
-        rows[i] = { ("%s > %s"):format(claim.faster, claim.slower), format.ratio(claim.published_ratio), format.ratio(pair.ratio),
-            format.interval(pair.low, pair.high), "**" .. claim.judgement_text .. "**" .. (claim.evidence and " (" .. claim.evidence
-                .. ")" or "")
-            .. (claim.judgement == "artefact" and claim.today ~= "open" and "; with real answers: " .. claim.today_text or "") }
+    for i, row in ipairs(built.rows) do
+        rows[i] = {}
+        for k, cell in ipairs(row) do
+            local plain = type(cell) ~= "table"
+            rows[i][k] = plain and cell or (cell.chip == "few" or cell.chip == "open") and cell.text or "**" .. cell.text .. "**"
+        end
     end
-    return rows
+    return table_text(head, rows)
 end
-
-local CLAIM_HEAD = { "claim", ">published", ">measured", ">95 % interval", "judgement" }
 
 local function comparison_text(part)
     local out = { ("### %s\n"):format(part.title) }
@@ -63,14 +50,13 @@ local function comparison_text(part)
     add("`%s`, %d clients, %s; %d of %d rounds%s.\n", part.load.command or part.name, part.load.connections,
         part.load.keep_alive and "kept connections" or "a connection for each request", part.rounds, part.rounds_planned,
         part.complete and "" or " (incomplete)")
-    local rows = {}
-    for i, arm in ipairs(part.arms) do
-        rows[i] = arm_row(arm)
+    add("%s", grid(tables.short(part)))
+    local entries = {}
+    for i, claim in ipairs(part.claims or {}) do
+        entries[i] = { claim = claim }
     end
-    add("%s", table_text({ "stack", ">published", "published failures", ">measured", ">p50", ">p99", ">max", "failures",
-        ">CPU/request" }, rows))
-    if #part.claims > 0 then
-        add("%s", table_text(CLAIM_HEAD, claim_rows(part.claims)))
+    if #entries > 0 then
+        add("%s", grid(tables.claims(entries)))
     end
     for _, pair in ipairs(part.tuning or {}) do
         add("- Tuning %s: %s.", pair.a, pair.text)
@@ -79,11 +65,17 @@ local function comparison_text(part)
         add("- %s reaches %s of %s (95 %% interval %s).", pair.b, format.ratio(pair.ratio), pair.a,
             format.interval(pair.low, pair.high))
     end
-    add("- Noise floor (A/A): %s.", format.percent(part.noise.floor))
-    for _, arm in ipairs(part.arms) do
-        for _, mark in ipairs((arm.summary or {}).marks or {}) do
-            add("- %s: %s.", arm.key, mark)
-        end
+    for _, text in ipairs(part.notes or {}) do
+        add("- %s", text)
+    end
+    if (part.noise or {}).measured then
+        add("- Noise: %s measured twice in a round differs from itself by %s.", part.noise.arm, format.percent(part.noise.measured))
+    end
+    for _, entry in ipairs((doubts.of(part))) do
+        add("- Doubt: %s", doubts.line(entry))
+    end
+    if tables.few(part) then
+        add("- \\* fewer than ten answers were slower: a hint, no measurement.")
     end
     return table.concat(out, "\n") .. "\n"
 end
@@ -127,34 +119,24 @@ local function document_text(document)
     return table.concat(out, "\n")
 end
 
-local function overview(record)
-    local rows = {}
-    for _, document in ipairs(record.documents) do
-        for _, part in ipairs(document.parts) do
-            for _, row in ipairs(claim_rows(part.claims or {})) do
-                table.insert(row, 1, document.name)
-                rows[#rows + 1] = row
-            end
-        end
-    end
-    return #rows > 0 and table_text({ "document", unpack(CLAIM_HEAD) }, rows) or ""
-end
-
 --- The page as text.
 function markdown.render(record)
     local machine = record.machine
     local out = {
-        "# Published comparisons, measured again\n",
+        "# " .. story.title(record) .. "\n",
+        story.question(record) .. "\n",
+        story.trust(record) .. "\n",
         ("%s, profile `%s`, %s. %s, %s, %s, %s."):format(record.started, record.profile,
             record.complete and "complete" or "**incomplete" .. (record.interrupted and " (" .. record.interrupted .. ")" or "") .. "**",
             machine.cpu or "?", format.processors(machine), machine.system or "", machine.kernel),
     }
-    for _, mark in ipairs(record.marks) do
+    for _, mark in ipairs({ story.smoke(record), unpack(record.marks) }) do
         out[#out + 1] = "\n> Note: " .. mark
     end
     out[#out + 1] = "\nRates are correct answers per second; each is the median of interleaved rounds with its 95 % interval. "
-        .. "A winner is named only when the interval of the ratio excludes 1 and the gain exceeds the noise floor.\n"
-    out[#out + 1] = overview(record)
+        .. "A winner is named only when the interval of the ratio excludes 1 and the gain exceeds the noise.\n"
+    local entries = story.claims(record.documents)
+    out[#out + 1] = #entries > 0 and grid(tables.claims(entries)) or ""
     for _, document in ipairs(record.documents) do
         out[#out + 1] = document_text(document)
     end

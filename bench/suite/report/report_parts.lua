@@ -1,9 +1,11 @@
 -- Pieces of report.html: one comparison, the interpreters, an experiment. Results in, HTML out.
 
+local doubts = require("bench.suite.report.doubts")
 local format = require("bench.suite.report.format")
 local plots = require("bench.suite.report.plots")
 local plots_time = require("bench.suite.report.plots_time")
 local svg = require("bench.suite.report.svg")
+local tables = require("bench.suite.report.tables")
 local texts = require("bench.suite.report.report_texts")
 
 local parts = {}
@@ -49,6 +51,24 @@ function parts.table(head, rows)
     return table.concat(out)
 end
 
+--- A table of report/tables.lua. link(i): the name of the place that row <i> leads to, or nil.
+function parts.grid(built, link)
+    local head, rows = {}, {}
+    for i, column in ipairs(built.head) do
+        head[i] = (column.left and "" or ">") .. column.text
+    end
+    for i, row in ipairs(built.rows) do
+        rows[i] = {}
+        for k, cell in ipairs(row) do
+            rows[i][k] = type(cell) == "table" and parts.chip(cell.chip, cell.text) or cell
+        end
+        if link then
+            rows[i][1] = { html = ('<a href="#%s">%s</a>'):format(escape(link(i)), escape(rows[i][1])) }
+        end
+    end
+    return parts.table(head, rows)
+end
+
 --- A foldable block.
 function parts.details(summary, content)
     return ("<details><summary>%s</summary><div>%s</div></details>"):format(escape(summary), content)
@@ -77,101 +97,19 @@ local function load_text(part)
     local load = part.load
     local measured = part.slot_requests and ("%s requests a slot"):format(format.number(part.slot_requests))
         or ("slots of %g s"):format(part.slot_s or 0)
-    return ("published with <code>%s</code>. Here: %s clients, %s, %s, %d of %d rounds%s"):format(escape(load.command or "-"),
+    return ("%s%s clients, %s, %s, %d rounds%s%s"):format(
+        load.command and ("published with <code>%s</code>; measured here with "):format(escape(load.command)) or "",
         format.number(load.connections), load.keep_alive and "kept connections" or "a connection for each request", measured,
-        part.rounds, part.rounds_planned, part.complete and "" or " (<b>incomplete</b>)")
+        part.rounds, (part.extra_rounds or 0) > 0 and (", up to %d for open claims"):format(part.rounds + part.extra_rounds) or "",
+        part.complete and "" or " (<b>incomplete</b>)")
 end
 
 local function claims_table(part)
-    if #part.claims == 0 then
-        return ""
+    local entries = {}
+    for i, claim in ipairs(part.claims or {}) do
+        entries[i] = { claim = claim }
     end
-    local rows = {}
-    for i, claim in ipairs(part.claims) do
-        local pair = claim.pair or {}
-        local evidence = claim.evidence or ""
-        if claim.judgement == "artefact" then
-            evidence = evidence .. "; with real answers here: " .. claim.today_text
-        elseif pair.text and not pair.winner then
-            evidence = pair.reason or ""
-        end
-        rows[i] = { claim.faster .. " > " .. claim.slower, format.ratio(claim.published_ratio), format.ratio(pair.ratio),
-            format.interval(pair.low, pair.high), parts.chip(claim.judgement, claim.judgement_text), evidence }
-    end
-    return parts.table({ "Published claim", ">then", ">now", ">95 % interval", "Judgement", "Evidence" }, rows)
-end
-
-local function rates_rows(part)
-    local rows = {}
-    for i, arm in ipairs(part.arms) do
-        local summary, published = arm.summary, arm.published
-        if not summary then
-            rows[i] = { arm.key, published and format.rate(published.rate_per_s) or "", format.published_failures(published),
-                arm.state, { html = escape(tostring(arm.reason or "")) } }
-        else
-            local failures, predicted = format.failures(summary.failures), arm.predicted or {}
-            rows[i] = { arm.key, published and format.rate(published.rate_per_s) or "", format.published_failures(published),
-                format.rate(summary.ok_per_s.median), format.number(summary.ok_per_s.low) .. " to "
-                    .. format.number(summary.ok_per_s.high),
-                format.number(summary.requests.ok), failures == "" and "0" or failures, format.us(summary.server_cpu_us_per_request),
-                format.us(summary.client_cpu_us_per_request), format.rate(predicted.rate_per_s), predicted.binding or "",
-                format.percent(predicted.share), predicted.little and ("%.2f"):format(predicted.little) or "" }
-        end
-    end
-    return parts.table({ "Stack", ">published", "published failures", ">measured", ">95 % interval", ">correct", "failed",
-        ">server CPU/request", ">client CPU/request", ">bound", "set by", ">reached", ">Little X R / c" }, rows)
-end
-
-local function latency_rows(part)
-    local rows = {}
-    for _, arm in ipairs(part.arms) do
-        local summary, published = arm.summary, arm.published or {}
-        if summary then
-            local times, connect = summary.response_us, summary.connect_us or {}
-            rows[#rows + 1] = { arm.key, format.us(times.mean), format.us(times.p50), format.us(times.p90), format.us(times.p99),
-                format.us(times.p999), format.us(times.max), format.us(connect.max), format.ms(published.mean_ms),
-                    format.ms(published.p50_ms),
-                format.ms(published.p99_ms), format.ms(published.max_ms) }
-        end
-    end
-    return parts.table({ "Stack", ">mean", ">p50", ">p90", ">p99", ">p99.9", ">max", ">connect max", ">published mean", ">p50",
-        ">p99", ">max" },
-        rows)
-end
-
-local function resource_rows(part)
-    local rows = {}
-    for _, arm in ipairs(part.arms) do
-        for name, group in pairs((arm.summary or {}).groups or {}) do
-            local memory = (arm.memory or {})[name] or {}
-            rows[#rows + 1] = { arm.key, name, format.number(group.processes), format.us(group.cpu_us_per_request),
-                format.us(group.user_us_per_request), format.us(group.system_us_per_request),
-                group.switches_per_request and ("%.2f"):format(group.switches_per_request) or "",
-                group.preemptions_per_request and ("%.2f"):format(group.preemptions_per_request) or "",
-                memory.pss_kib and format.bytes(memory.pss_kib * 1024) or "", format.bytes(arm.summary.bytes_per_answer) }
-        end
-    end
-    table.sort(rows, function(a, b)
-        return a[1] .. a[2] < b[1] .. b[2]
-    end)
-    return parts.table({ "Stack", "process group", ">processes", ">CPU/request", ">user", ">system", ">switches/request",
-        ">preemptions/request",
-        ">memory (PSS)", ">bytes/answer" }, rows)
-end
-
-local function slot_rows(part)
-    local rows = {}
-    for _, arm in ipairs(part.arms) do
-        for _, slot in ipairs(arm.slots or {}) do
-            local client = slot.client or {}
-            rows[#rows + 1] = { arm.key, tostring(slot.round or ""), tostring(slot.position or "") .. (slot.twin and " (A/A)" or ""),
-                format.rate(slot.ok_per_s), client.requests and format.number(client.requests.ok) or "",
-                client.requests and format.number(client.requests.failed) or "", client.verdict or slot.error or "",
-                slot.foreign_cpus and ("%.2f"):format(slot.foreign_cpus) or "", ("%.2f"):format(slot.load_before or 0) }
-        end
-    end
-    return parts.table({ "Stack", ">round", ">position", ">rate", ">correct", ">failed", "client's verdict", ">other programs, CPUs",
-        ">load before" }, rows)
+    return #entries > 0 and parts.grid(tables.claims(entries)) or ""
 end
 
 local function options_text(options)
@@ -190,7 +128,7 @@ local function setup_text(part)
     for _, arm in ipairs(part.arms) do
         out[#out + 1] = ("<h4>%s</h4><p class=small>%s; variant: %s; options: %s%s%s%s</p>"):format(escape(arm.key),
             escape(arm.title or ""),
-            escape(arm.variant or "-"), escape(options_text(arm.options)), arm.children and "; children: " .. arm.children or "",
+            escape(tables.variant(arm)), escape(options_text(arm.options)), arm.children and "; children: " .. arm.children or "",
             arm.listen and "; backlog: " .. arm.listen or "",
             arm.warmup and ("; warm-up: %.1f s discarded, %s"):format(arm.warmup.discarded_s, arm.warmup.steady
                 and "steady" or "not steady") or "")
@@ -217,22 +155,6 @@ local function setup_text(part)
         end
     end
     return table.concat(out)
-end
-
--- Notes of all arms, equal texts joined: {text, arms = list of keys}.
-local function grouped_marks(part)
-    local list, by_text = {}, {}
-    for _, arm in ipairs(part.arms) do
-        for _, mark in ipairs((arm.summary or {}).marks or {}) do
-            local entry = by_text[mark]
-            if not entry then
-                entry = { text = mark, arms = {} }
-                by_text[mark], list[#list + 1] = entry, entry
-            end
-            entry.arms[#entry.arms + 1] = arm.key
-        end
-    end
-    return list
 end
 
 -- Bytes and processor time side by side where compression was asked for.
@@ -276,16 +198,41 @@ local function notes(part)
             end
         end
     end
-    for _, entry in ipairs(grouped_marks(part)) do
-        add(("%s (%s)."):format(entry.text, table.concat(entry.arms, ", ")))
+    for _, text in ipairs(part.notes or {}) do
+        add(text)
     end
-    add(("Noise floor from the A/A pair (%s against itself): %s. A smaller gain is not called one."):format(part.noise.arm or "-",
-        format.percent(part.noise.floor)))
-    return '<ul class="findings">' .. table.concat(items) .. "</ul>"
+    local noise = part.noise or {}
+    if noise.measured then
+        add(("Noise: %s measured twice in each round differs from itself by %s (robust, at least 3 %% is assumed). "
+            .. "A smaller gain is not called one."):format(noise.arm, format.percent(noise.measured)))
+    end
+    return #items > 0 and '<ul class="findings">' .. table.concat(items) .. "</ul>" or ""
 end
 
-local RATE_KEY = parts.key({ { "", "var(--s1)", "as documented" }, { "", "var(--s2)", "tuned" }, { "", "var(--ref)", "reference" },
-    { "", "var(--s6)", "arithmetic bound" } })
+-- Doubts, folded; the table's column has their numbers.
+local function doubts_block(part)
+    local items = {}
+    for i, entry in ipairs((doubts.of(part))) do
+        items[i] = "<li>" .. escape(doubts.line(entry)) .. "</li>"
+    end
+    return #items > 0 and parts.details(("Doubts (%d): what to keep in mind with these figures"):format(#items),
+        '<ul class="findings plain">' .. table.concat(items) .. "</ul>") or ""
+end
+
+-- The key of the rates: only what the figure has.
+local function rate_key(part)
+    local roles, entries = {}, {}
+    for _, arm in ipairs(part.arms) do
+        roles[plots.role(arm)] = arm.summary ~= nil or roles[plots.role(arm)]
+    end
+    for _, entry in ipairs({ { "documented", "var(--s1)", "as documented" }, { "found", "var(--s1)", "as found" },
+        { "tuned", "var(--s2)", "tuned" }, { "reference", "var(--ref)", "reference" } }) do
+        entries[#entries + 1] = roles[entry[1]] and { "", entry[2], entry[3] } or nil
+    end
+    entries[#entries + 1] = { "", "var(--s6)", "arithmetic bound" }
+    return parts.key(entries)
+end
+
 local CPU_KEY = parts.key({ { "", "var(--s1)", "front" }, { "", "var(--s8)", "application" }, { "", "var(--s5)", "behind it" },
     { "", "var(--ref)", "load client" } })
 
@@ -297,17 +244,18 @@ function parts.comparison(part, record)
         out[#out + 1] = "<p>" .. parts.prose(part.about) .. "</p>"
     end
     out[#out + 1] = '<div class="figures">'
-        .. parts.figure("Correct answers per second", plots.rates(part), RATE_KEY)
+        .. parts.figure("Correct answers per second", plots.rates(part), rate_key(part))
         .. parts.figure("What an answer costs", plots.cpu(part), CPU_KEY)
         .. parts.figure("How long answers take", plots_time.latency(part))
         .. parts.figure("Who used the processors, when", plots_time.timeline(part, record.machine.cpus))
         .. "</div>"
     out[#out + 1] = "<div style='margin-top:18px'>" .. claims_table(part) .. "</div>"
-    out[#out + 1] = "<div style='margin-top:14px'>" .. notes(part) .. "</div>"
-    out[#out + 1] = parts.details("Numbers: rates, latencies, resources, every slot", "<h4>Rates</h4>" .. rates_rows(part)
-        .. "<h4 style='margin-top:18px'>Response times (all rounds merged)</h4>" .. latency_rows(part)
-        .. "<h4 style='margin-top:18px'>Resources</h4>" .. resource_rows(part) .. "<h4 style='margin-top:18px'>Slots</h4>"
-            .. slot_rows(part))
+    out[#out + 1] = "<div style='margin-top:14px'>" .. parts.grid(tables.short(part)) .. notes(part) .. doubts_block(part) .. "</div>"
+    out[#out + 1] = parts.details("Numbers: rates, response times, resources, every slot", "<h4>Rates</h4>" .. parts.grid(tables.rates(part))
+        .. "<h4 class=next>Response times (all rounds merged)</h4>" .. parts.grid(tables.latency(part))
+        .. (tables.few(part) and "<p class=small>* fewer than ten answers were slower: a hint, no measurement.</p>" or "")
+        .. "<h4 class=next>Resources</h4>" .. parts.grid(tables.resources(part))
+        .. "<h4 class=next>Slots</h4>" .. parts.grid(tables.slots(part)))
     out[#out + 1] = parts.details("Commands, options, configurations", setup_text(part))
     out[#out + 1] = "</article>"
     return table.concat(out)
@@ -329,7 +277,7 @@ function parts.programs(part)
         verdicts[i] = "<li>" .. escape(pair.program .. ": " .. pair.text) .. "</li>"
     end
     return ("<article id=%q><header><h3>%s</h3><p class=load>%s</p></header>"):format(part.name, escape(part.title),
-        "Published reading: " .. escape(part.reading or ""))
+        part.reading and "Published reading: " .. escape(part.reading) or "")
         .. "<div class=figures>" .. parts.figure("Time of the whole process", plots.programs(part))
         .. "<div><h4>Here, paired by round</h4><ul class=findings>" .. table.concat(verdicts) .. "</ul></div></div>"
         .. parts.details("Numbers and commands", parts.table({ "Program", "Interpreter", ">published real s", ">user", ">system",

@@ -65,7 +65,7 @@ local function stack_options(planned, context)
     for key, value in pairs(planned.options) do
         options[key] = value
     end
-    options.variant, options.page = options.variant or planned.variant, planned.page
+    options.variant, options.page = options.variant or planned.variant, (planned.page or ""):match("^[^?]+")
     context.folders = context.folders + 1 -- each stack has a fresh one
     options.dir = ("%s/%d"):format(context.scratch, context.folders)
     return options
@@ -103,6 +103,9 @@ function arms.bring_up(planned, context)
             return arm
         end
         arm.title = description.title
+        if arm.blocking == nil and description.blocking then
+            arm.blocking = true
+        end
         local missing = stack.missing(planned.stack)
         if missing then
             arm.state, arm.reason = "missing", missing
@@ -124,8 +127,16 @@ function arms.bring_up(planned, context)
     return arm, handle
 end
 
-local function page_path(step, handle)
-    return step.comparison.path or handle.path or handle.pages[step.comparison.page]
+-- The path to measure: the arm's own, the comparison's, the address's, or the one of the stack's page. A
+-- query of the page takes the place of the stack's.
+local function page_path(step, planned, handle)
+    local fixed = planned.path or step.comparison.path or handle.path
+    local name, query = (planned.page or ""):match("^([^?]*)(.*)$")
+    local path = handle.pages[name]
+    if fixed or not path then
+        return fixed
+    end
+    return query ~= "" and path:match("^[^?]*") .. query or path
 end
 
 -- What is expected of <arm>: the comparison's expectation with the arm's own in front.
@@ -162,10 +173,10 @@ local function load_of(step, arm, context, seconds, requests)
 end
 
 --- Looks at the arm's page once; true when it is the expected one, else the arm's state says why not.
-function arms.verify(step, arm, handle)
-    local path = page_path(step, handle)
+function arms.verify(step, planned, arm, handle)
+    local path = page_path(step, planned, handle)
     if not path then
-        arm.state, arm.reason = "failed", ("the stack has no page %q"):format(tostring(step.comparison.page))
+        arm.state, arm.reason = "failed", ("the stack has no page %q"):format(tostring(planned.page))
         return false
     end
     arm.path = path

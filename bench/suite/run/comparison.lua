@@ -13,6 +13,7 @@ local plan = require("bench.suite.run.plan")
 local sample = require("bench.suite.measurement.sample")
 local stack = require("bench.suite.bring_up.stack")
 local summary = require("bench.suite.analysis.summary")
+local tables = require("bench.suite.report.tables")
 
 local comparison = {}
 
@@ -80,7 +81,7 @@ local function start_all(step, context, record)
         record.arms[#record.arms + 1] = arm
         if handle then
             context.handles[#context.handles + 1] = handle
-            if arms.verify(step, arm, handle) then
+            if arms.verify(step, planned, arm, handle) then
                 running[#running + 1] = { arm = arm, handle = handle }
             end
         end
@@ -126,28 +127,17 @@ local function merge_latencies(running, context)
     end
 end
 
--- One line for each arm of a finished comparison.
+-- The arms and claims of a finished comparison.
 local function print_summary(record, context)
-    for _, arm in ipairs(record.arms) do
-        local own = arm.summary
-        if own then
-            local function ms(us)
-                return us and ("%.2f ms"):format(us / 1000) or "n/a"
-            end
-            local cpu_us = own.server_cpu_us_per_request
-            context.live:line(("  %-30s %9.0f/s  p50 %10s  p99 %10s  %5s us CPU/request%s"):format(arm.key,
-                own.ok_per_s.median, ms(own.response_us.p50), ms(own.response_us.p99),
-                cpu_us and ("%.0f"):format(cpu_us) or "n/a",
-                arm.state == "failed" and "  failed: " .. arm.reason or own.failed_share > 0 and ("  %.1f %% failed"):format(own.failed_share * 100) or ""))
-        end
+    for _, line in ipairs(tables.lines(tables.terminal(record))) do
+        context.live:line(line)
     end
     for _, claim in ipairs(record.claims) do
-        local pair = claim.pair
-        local now = pair and ("%.2f x"):format(pair.ratio or 0) or "-"
-        local published = claim.published_ratio
-        context.live:line(published
-            and ("  then %s %.2f x %s; now %s: %s"):format(claim.faster, published, claim.slower, now, claim.judgement_text)
-            or ("  %s against %s: %s: %s"):format(claim.faster, claim.slower, now, claim.judgement_text))
+        local ratio = (claim.pair or {}).ratio
+        context.live:line(("  %s against %s: %s%s: %s"):format(claim.faster, claim.slower,
+            claim.published_ratio and ("published %.2f x, "):format(claim.published_ratio) or "",
+            ratio and ("measured %.2f x"):format(ratio) or "not measured", claim.judgement_text
+                .. (claim.unlike and " (" .. claim.unlike .. ")" or "")))
     end
 end
 

@@ -7,7 +7,9 @@
 --   post_bytes = length of a body that each request sends (a POST)},
 --   arms = {...}} and may have expect = {status, bytes, body, starts, type}, headers, measure =
 --   {requests | slot_s, rounds, timeout_s}, claims = {{faster, slower}, ...}, about.
--- An arm is {stack = NAME} or {url = "http://..."} and may have label, published = {rate_per_s,
+-- A page may have a query of its own: page = "work?bytes=2048&ms=5".
+-- An arm is {stack = NAME} or {url = "http://..."} and may have label, page or path (its own, in place of the
+-- comparison's), published = {rate_per_s,
 --   ...}, documented = options of the stack or false, tuned = true or options, reference, blocking = false (a waiting
 --   page holds no child), why = lines on the settings instead of the stack's own, expect (what differs
 --   from the comparison's); with url also processes = {name = Lua pattern of command lines}, to be watched.
@@ -56,7 +58,10 @@ local function check_arm(arm, comparison, where)
     end
     arm.label = arm.label or arm.stack or arm.url
     arm.key = arm.label
-    if arm.documented == nil or arm.documented == true then
+    -- What nobody published has no documented form unless it is asked for: the variant asked for runs.
+    if arm.documented == nil and arm.tuned and not arm.published then
+        arm.documented = false
+    elseif arm.documented == nil or arm.documented == true then
         arm.documented = {}
     end
     if arm.tuned == true then
@@ -77,17 +82,22 @@ local function check_arm(arm, comparison, where)
         fail(where, "published needs rate_per_s")
     end
     comparison.by_label[arm.label] = arm
+    if arm.documented and arm.tuned then
+        comparison.by_label[arm.label .. " (tuned)"] = arm
+    end
 end
 
 local function check_comparison(comparison, where)
     need(comparison, "name", "string", where)
     where = where .. ", comparison " .. comparison.name
-    if not comparison.page and not comparison.path then
-        fail(where, "needs page = \"name of a stack's page\" or path = \"/path\"")
-    end
     need(comparison, "arms", "table", where)
     if #comparison.arms == 0 then
         fail(where, "has no arms")
+    end
+    for i, arm in ipairs(comparison.arms) do
+        if not (comparison.page or comparison.path or arm.page or arm.path or arm.url) then
+            fail(where, ("needs page = \"name of a stack's page\" or path = \"/path\", here or in arm %d"):format(i))
+        end
     end
     comparison.title = comparison.title or comparison.name
     comparison.expect = comparison.expect or { status = 200 }
@@ -106,7 +116,7 @@ local function check_comparison(comparison, where)
     for _, claim in ipairs(comparison.claims) do
         for _, side in ipairs({ "faster", "slower" }) do
             if not comparison.by_label[claim[side]] then
-                fail(where, ("the claim names %s, which is no arm"):format(tostring(claim[side])))
+                fail(where, ("the claim names %s; expected the label of an arm"):format(tostring(claim[side])))
             end
         end
     end

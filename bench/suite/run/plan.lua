@@ -53,7 +53,8 @@ function plan.arms(comparison, with_tuned)
                     reference = arm.reference,
                     expect = arm.expect,
                     processes = arm.processes,
-                    page = comparison.page,
+                    page = arm.page or comparison.page,
+                    path = arm.path,
                     blocking = arm.blocking,
                     why = arm.why,
                 }

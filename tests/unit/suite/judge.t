@@ -64,14 +64,19 @@ local function claim_of(published_fast, published_slow, rates_fast, rates_slow)
     for _, each in pairs(arms) do
         each.summary = summary.of(each.slots)
     end
-    return judge.claim({ faster = "a", slower = "b" }, arms, 0.05)
+    return judge.claim({ faster = "a", slower = "b" }, { arms.a, arms.b }, 0.05)
 end
 local clean = { rate_per_s = 200, requests = 100, failed = 0, non_2xx = 0 }
 local errors = { rate_per_s = 400, requests = 3000, failed = 801, failed_kind = "length", non_2xx = 2199 }
 local high, low = noisy(7000, 0.02, 5), noisy(5000, 0.02, 5)
 t.is(claim_of(clean, clean, high, low).judgement, "reproduced", "the same winner: reproduced")
 t.is(claim_of(clean, clean, low, high).judgement, "reversed", "another winner: reversed")
-t.is(claim_of(clean, clean, low, low).judgement, "equal", "the same rates: no difference shown")
+t.is(claim_of(clean, clean, low, low).judgement, "same", "the same rates: equal within 10 %")
+local wide = claim_of(clean, clean, { 5000, 9000, 4000, 8000, 6000 }, { 8000, 5000, 6000, 4000, 9000 })
+t.is(wide.judgement, "equal", "rates that vary too much: no difference shown")
+t.like(wide.pair.text, "about %d+ rounds would be needed", "with the rounds that it would take")
+local few = claim_of(nil, nil, { 7000, 7000, 7000, 7000 }, { 5000, 5000, 5000, 5000 })
+t.is(few.judgement, "few", "four rounds: no verdict, however far apart")
 local artefact = claim_of(errors, clean, low, high)
 t.is(artefact.judgement, "artefact", "error pages in the listing: an artefact whatever is measured")
 t.is(artefact.today, "reversed", "what real answers say stands beside it")
@@ -126,12 +131,42 @@ t.is(died.summary.failed_slots, 2, "it is counted as a failed slot")
 local pair = judge.pair(lives, died, 0.05)
 t.ok(not pair.ratio and not pair.winner, "no ratio and no winner from the rounds before the end")
 t.like(pair.text, "died ended after round 4: server ended by itself", "the end is named")
-local judged = judge.claim({ faster = "died", slower = "lives" }, { died = died, lives = lives }, 0.05)
+local judged = judge.claim({ faster = "died", slower = "lives" }, { died, lives }, 0.05)
 t.is(judged.judgement, "failed", "a claim about it is not decided")
 t.like(judged.evidence, "ended after round 4", "and says why")
 local paused = arm("paused", { 100, 0, 100, 100, 100 })
 t.is(summary.trouble(paused), "failed in round 2 of 5: no request succeeded", "one slot without a success is trouble too")
 t.is(summary.trouble(lives), nil, "an arm that served in every round has none")
+
+-- Claims of one's own are judged on the arms that they name, and none vanishes.
+local tuned = arm("nginx-lua", noisy(9000, 0.01, 5), { variant = "tuned" })
+local mine = arm("mine", noisy(5000, 0.01, 5), { verified = { status = 200, bytes = 2048 } })
+tuned.verified = { status = 200, bytes = 12 }
+local own = judge.comparison({ load = { connections = 40 }, arms = { tuned, mine }, published_claims = {
+    { faster = "nginx-lua", slower = "mine" }, { faster = "mine", slower = "absent" } } }, 2)
+t.is(#own.claims, 2, "every claim has a judgement")
+t.is(own.claims[1].judgement_text, "confirmed", "one about a tuned arm is judged on it")
+t.like(own.claims[1].unlike, "differ in length: nginx%-lua 12 bytes, mine 2048 bytes", "answers of another length are said")
+t.is(own.claims[2].judgement, "open", "one whose arm was not measured says so")
+t.is(own.noise.measured, nil, "without a pair of equals no noise is claimed")
+
+-- One bad pair does not make the noise floor.
+local once = arm("once", { 100, 100, 100, 100, 100 })
+for i, rate in ipairs({ 101.4, 99, 101, 142, 100.5 }) do
+    local twin = arm("t", { rate }).slots[1]
+    twin.round, twin.twin = i, true
+    once.slots[#once.slots + 1] = twin
+end
+t.ok(judge.noise({ once }).floor < 0.035, ("four pairs within 1.4 %% and one of 42 %%: a floor of %.3f"):format(judge.noise({ once }).floor))
+
+-- A page that waits is not bound by the processor, and no interval of a rate goes below zero.
+local waiting = arm("waiting", { 200, 210, 190, 205, 195 })
+for _, slot in ipairs(waiting.slots) do
+    slot.client.response_us.min = 5100
+end
+local waits = judge.comparison({ load = { connections = 2 }, arms = { waiting } }, 2)
+t.is(waits.arms[1].predicted.binding, "clients", "two clients of a page of 5 ms: bound by waiting")
+t.ok(summary.of(arm("wild", { 10, 4000 }).slots).ok_per_s.low >= 0, "no interval below zero")
 
 -- Unlike is not compared: each condition is named.
 local function compared(change)

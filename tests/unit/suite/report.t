@@ -43,7 +43,11 @@ t.is(svg.escape('<a b="&">'), "&lt;a b=&quot;&amp;&quot;&gt;", "markup is escape
 local record = synthetic.results(documents.select(nil, t.root .. "/bench/documents"))
 local page, text = html.render(record), markdown.render(record)
 for _, document in ipairs(record.documents) do
-    t.is(#story.lines(document), 5, document.name .. ": a story in five lines")
+    local heads = {}
+    for i, line in ipairs(story.lines(document)) do
+        heads[i] = line.head
+    end
+    t.is(table.concat(heads, ", "), "Question, Published, Measured here, Verdict, Advice", document.name .. ": the heads of a paper")
     t.ok(page:find('id="' .. document.name .. '"', 1, true) and text:find(document.title, 1, true), document.name
         .. " is in both reports")
 end
@@ -68,6 +72,62 @@ for _, document in ipairs(record.documents) do
     end
 end
 t.is(#missing, 0, "every arm is a row of a table")
+
+-- Every figure that is declared for a table stands in it, once.
+local figures = require("bench.suite.analysis.figures")
+local tables = require("bench.suite.report.tables")
+local part = record.documents[2].parts[1]
+for name, build in pairs({ rates = tables.rates, short = tables.short, resources = tables.resources, slots = tables.slots,
+    terminal = tables.terminal }) do
+    local heads = {}
+    for _, head in ipairs(build(part).head) do
+        heads[head.text] = (heads[head.text] or 0) + 1
+    end
+    for _, figure in ipairs(figures.of_table(figures.slot, name)) do
+        t.is(heads[figure.head], 1, ("%s is a column of the table %s"):format(figure.key, name))
+    end
+    t.is(heads.variant, 1, name .. " names the variant")
+end
+local lines = tables.lines(tables.build({ { head = "a", left = true, cell = function(row)
+    return row[1]
+end }, { head = "bb", cell = function(row)
+    return row[2]
+end }, { head = "empty", cell = function()
+    return nil
+end } }, { { "x", "1\194\181s" }, { "yyy", "22" } }))
+t.is(table.concat(lines, "|"), "  a     bb|  x    1\194\181s|  yyy   22", "columns of the terminal are aligned, empty ones are left out")
+
+-- Doubts: what all share is said once, the others have numbers.
+local doubts = require("bench.suite.report.doubts")
+local shared = { arms = { { key = "a", summary = { marks = { "3 of 5 slots doubted", "only a" } } },
+    { key = "b", summary = { marks = { "1 of 5 slots doubted" } } } } }
+local list, numbers = doubts.of(shared)
+t.is(#list, 2, "two kinds of doubt")
+t.is(doubts.line(list[1]), "All rows: 3 of 5 slots doubted.", "one that all share is said once")
+t.is(doubts.line(list[2]) .. (numbers.a or "") .. (numbers.b or ""), "1. only a. (a)1", "one of a single row has a number")
+
+-- A report of one's own is about one's own.
+local function own_record(rounds)
+    local own = documents.check({ name = "mine", title = "Mine against nginx-lua", comparisons = { { name = "json", title = "JSON",
+        page = "echo", load = { connections = 20 }, arms = { { url = "http://127.0.0.1:8080/", label = "mine" },
+            { stack = "nginx-lua", tuned = true } }, claims = { { faster = "nginx-lua", slower = "mine" } } } } }, "mine.lua")
+    return synthetic.results({ own }, { rounds = rounds })
+end
+local own = own_record(5)
+local own_page, own_text = html.render(own), markdown.render(own)
+for name, text_of in pairs({ html = own_page:gsub("<style>.-</style>", ""):gsub("class=\"?then[^>]*", ""), markdown = own_text }) do
+    t.ok(text_of:find("Mine against nginx-lua", 1, true), name .. ": its own title")
+    t.ok(not text_of:lower():find("publish", 1, true), name .. ": no word of published figures")
+    t.ok(text_of:find("confirmed", 1, true), name .. ": the claim about a tuned arm is judged")
+    t.ok(text_of:find("as found", 1, true) and text_of:find("tuned", 1, true), name .. ": the variants stand in it")
+    t.ok(not text_of:find("Smoke test", 1, true), name .. ": five rounds are no smoke test")
+end
+local smoke = own_record(2)
+for name, text_of in pairs({ html = html.render(smoke), markdown = markdown.render(smoke) }) do
+    t.like(text_of, "Smoke test: 2 rounds, too few for a verdict", name .. ": a smoke test says so")
+    t.ok(not text_of:find("confirmed", 1, true), name .. ": and has no verdict")
+end
+t.ok(not markdown.render(smoke):find("%*%*no verdict"), "no bold word for it")
 
 -- Hostile texts and broken-off runs.
 record.documents[1].title = "<script>alert(1)</script>"
