@@ -24,6 +24,9 @@ local CONDITIONS = {
     { "requests of a slot", function(side)
         return side.part.slot_requests
     end },
+    { "bytes of a request's body", function(side)
+        return (side.part.load or {}).post_bytes
+    end },
     { "request headers", function(side)
         return table.concat(side.part.headers or {}, ", ")
     end },

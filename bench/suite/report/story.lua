@@ -273,7 +273,8 @@ local function fastest(part)
     return part and part.fastest and ("Fastest: %s."):format(part.fastest) or nil
 end
 
---- The lines of a document: Question, Published, Measured here, Verdict, Advice; those without anything to
+--- The lines of a document: Question, Published (Expected where nothing was), Measured here, Verdict, Advice;
+-- those without anything to
 -- say are left out. A list of {head, text}.
 function story.lines(document)
     local list = story.claims({ document })
@@ -290,6 +291,8 @@ function story.lines(document)
     if not own then
         local seen = first and then_text(first) or ""
         add("Published", (seen ~= "" and ("%s: %s. "):format(first.title, seen) or "") .. (document.reading or ""))
+    else
+        add("Expected", document.reading)
     end
     if lead then
         local ratio = lead.claim.published_ratio

@@ -38,7 +38,7 @@ end
 
 --- The variant of an arm in words: what runs at the user's address has none of ours.
 function tables.variant(arm)
-    return arm.url and "as found" or arm.variant or ""
+    return arm.url and "as found" or (arm.options or {}).variant or arm.variant or ""
 end
 
 local STACK = { head = "stack", left = true, cell = function(arm)
