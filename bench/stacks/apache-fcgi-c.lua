@@ -10,7 +10,7 @@ return {
         slow = "/sleep",
         table = "/table",
     },
-    takes = { "children", "backlog", "engine", "tcp", "workers", "keepalive", "front_backlog", "access_log", "gzip" },
+    takes = { "children", "backlog", "engine", "config", "tcp", "workers", "keepalive", "front_backlog", "access_log", "gzip" },
     variants = {
         documented = {
             options = { children = 4, backlog = 1024, keepalive = 0, access_log = true },

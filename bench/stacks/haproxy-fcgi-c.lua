@@ -9,7 +9,7 @@ return {
         slow = "/sleep",
         table = "/table",
     },
-    takes = { "children", "backlog", "engine", "tcp", "workers", "keepalive", "front_backlog", "access_log" },
+    takes = { "children", "backlog", "engine", "config", "tcp", "workers", "keepalive", "front_backlog", "access_log" },
     variants = {
         documented = {
             options = { children = 4, backlog = 1024, keepalive = 32 },

@@ -10,7 +10,7 @@ return {
         slow = "/sleep",
         table = "/table",
     },
-    takes = { "children", "backlog", "engine", "front_backlog", "workers" },
+    takes = { "children", "backlog", "engine", "config", "front_backlog", "workers" },
     variants = {
         documented = {
             options = { children = 4, backlog = 1024 },

@@ -12,7 +12,7 @@ return {
     },
     pool = "fcgi-server",
     live = true,
-    takes = { "children", "backlog", "keepalive", "tcp", "front_backlog", "workers", "access_log", "gzip", "engine" },
+    takes = { "children", "backlog", "keepalive", "tcp", "front_backlog", "workers", "access_log", "gzip", "engine", "config" },
     variants = {
         documented = {
             options = {

@@ -11,7 +11,7 @@ return {
         table = "/lua/table",
         globals = "/lua/globals",
     },
-    takes = { "children", "backlog", "keepalive", "tcp", "front_backlog", "workers", "access_log", "gzip", "engine" },
+    takes = { "children", "backlog", "keepalive", "tcp", "front_backlog", "workers", "access_log", "gzip", "engine", "config" },
     variants = {
         documented = {
             options = {

@@ -2,7 +2,7 @@ return {
     title = "nginx -> FastCGI -> fcgi-server, Lua that asks an application server over TCP",
     needs = { "nginx", "fcgi-server", "luajit" },
     pages = { livecode = "/lua/proxy" },
-    takes = { "children", "backlog", "keepalive", "tcp", "front_backlog", "workers", "access_log", "gzip", "engine" },
+    takes = { "children", "backlog", "keepalive", "tcp", "front_backlog", "workers", "access_log", "gzip", "engine", "config" },
     variants = {
         documented = {
             options = { children = 4, backlog = 511, front_backlog = 511, access_log = true },

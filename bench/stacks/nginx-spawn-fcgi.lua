@@ -14,7 +14,7 @@ return {
     pool = "spawn-fcgi",
     -- nginx notices a closed idle connection when it writes, and sends the request again: nothing is lost.
     log_noise = { "writev%(%) failed %(32: Broken pipe%) while sending request to upstream" },
-    takes = { "children", "backlog", "keepalive", "tcp", "front_backlog", "workers", "access_log", "gzip", "engine" },
+    takes = { "children", "backlog", "keepalive", "tcp", "front_backlog", "workers", "access_log", "gzip", "engine", "config" },
     variants = {
         documented = {
             options = {
@@ -36,7 +36,9 @@ return {
     },
     build = function(s, programs)
         s.fcgi = s:fcgi_url()
-        local argv = { s:find("fcgi-server"), "-c", s.root .. "/conf/fcgi-server.lua", "-n", "0" }
+        local argv = programs.fcgi_server_words(s)
+        argv[#argv + 1] = "-n"
+        argv[#argv + 1] = "0"
         if s.options.engine then
             argv[#argv + 1] = "-e"
             argv[#argv + 1] = s.options.engine

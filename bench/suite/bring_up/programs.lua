@@ -140,11 +140,24 @@ function programs.nginx_fastcgi(s)
     return programs.nginx(s, config, { upstream = { s:address() } })
 end
 
---- This project's server. options: routes (list of "PATH=HANDLER,ARG"), engine, owner (of its unix
--- socket, USER:GROUP, as root: for a web server that changes its user).
+--- The first words of this project's server: its configuration, the stack's own or the shipped one. A
+-- configuration of the user's does not touch the pid file and the control socket of the server that it is for.
+function programs.fcgi_server_words(s)
+    local words = { s:find("fcgi-server"), "-c", s.options.config or s.root .. "/conf/fcgi-server.lua" }
+    if s.options.config then
+        words[#words + 1] = "--pid-file="
+        words[#words + 1] = "--control="
+        s:config(s.options.config)
+    end
+    return words
+end
+
+--- This project's server. options: routes (list of "PATH=HANDLER,ARG"), engine, name.
 function programs.fcgi_server(s, options)
     options = options or {}
-    local argv = { s:find("fcgi-server"), "-c", s.root .. "/conf/fcgi-server.lua", "-n", tostring(s.children) }
+    local argv = programs.fcgi_server_words(s)
+    argv[#argv + 1] = "-n"
+    argv[#argv + 1] = tostring(s.children)
     for _, route in ipairs(options.routes or {}) do
         argv[#argv + 1] = "-r"
         argv[#argv + 1] = route

@@ -29,7 +29,9 @@
 -- given); gzip; access_log; tcp (the application on a TCP port instead of a unix socket); port
 -- (nil: a free one); dir (nil: a fresh folder, removed by down); engine (of fcgi-server);
 -- opcache (of PHP); max_requests (of a php-cgi child); kept_sockets (to the application server);
--- timeout_s (until every page answers). They win over the variant's.
+-- config (of fcgi-server, a file instead of the shipped one);
+-- timeout_s (until every page answers); page (wait for that one only); ready(s, path, left_s) (asks
+-- instead of a GET: true, or nil, a reason and whether that is final). They win over the variant's.
 
 local unistd = require("posix.unistd")
 local assembly = require("bench.suite.bring_up.assembly")
@@ -155,25 +157,46 @@ local function explain(s, list, what)
     return s.name .. ": " .. what .. tail(s.logs.error_log) .. tail(s.logs.server_log)
 end
 
-local function wait_ready(s, list, page_only, deadline)
+-- One look at a page: true, or nil, a reason, and whether waiting will not help. A slow page has all the
+-- time that is left: a look that is given up would keep the child that serves it busy.
+local function ask(s, path, left_s)
+    local answer, reason = http.get(s.url, path, left_s, nil, nil, function()
+        keeper.listen(s.keeper)
+        return #s.keeper.exits > 0
+    end)
+    if answer and answer.status == 200 then
+        return true
+    end
+    return nil, answer and "status " .. answer.status or reason, answer and FINAL[answer.status]
+end
+
+-- The pages to wait for: name -> path.
+local function wanted(s, opts)
+    if opts.ready then
+        return { measured = "" }
+    end
+    local open = {}
+    for page, path in pairs(s.pages) do
+        open[page] = (page == opts.page or not s.pages[opts.page or false]) and path or nil
+    end
+    return open
+end
+
+local function wait_ready(s, list, opts)
     local begun, last = process.now(), "its programs did not start"
+    local deadline = begun + (opts.timeout_s or READY_TIMEOUT_S)
     while not s.keeper.started and #s.keeper.exits == 0 and process.now() < deadline do
         keeper.listen(s.keeper, 100)
     end
-    local open, pause = {}, 0.005
-    for page, path in pairs(s.pages) do
-        open[page] = (page == page_only or not s.pages[page_only or false]) and path or nil
-    end
+    local open, pause, look = wanted(s, opts), 0.005, opts.ready or ask
     while next(open) and #s.keeper.exits == 0 and process.now() < deadline do
         for page, path in pairs(open) do
-            local answer, reason = http.get(s.url, path, 5)
-            if answer and answer.status == 200 then
+            local fine, reason, final = look(s, path, deadline - process.now())
+            if fine then
                 open[page] = nil
             else
-                last = ("page %s (%s): %s"):format(page, path, answer and "status " .. answer.status or reason)
-                if answer and FINAL[answer.status] then
-                    deadline = math.min(deadline, begun + FINAL_TIMEOUT_S)
-                end
+                last = opts.ready and reason or ("page %s (%s): %s"):format(page, path, reason)
+                deadline = final and math.min(deadline, begun + FINAL_TIMEOUT_S) or deadline
                 break
             end
         end
@@ -222,7 +245,7 @@ local function attempt(description, opts)
         table.insert(s.groups, { name = program.name, front = program.front, pids = pids_of(s.keeper, program.name) })
     end
     running[s] = true
-    ok, reason = wait_ready(s, list, opts.page, process.now() + (opts.timeout_s or READY_TIMEOUT_S))
+    ok, reason = wait_ready(s, list, opts)
     if ok then
         return s
     end

@@ -3,6 +3,8 @@
 -- The options of stacks: what values they take, and which of them a stack has a use for. What a
 -- stack would ignore is refused before anything starts: who asks for it expects it to count.
 
+local unistd = require("posix.unistd")
+
 local stack_options = {}
 
 local function number(low, high)
@@ -32,6 +34,9 @@ local KINDS = {
     engine = kind(function(value)
         return value == "event" or value == "libfcgi"
     end, "event or libfcgi"),
+    config = kind(function(value)
+        return type(value) == "string" and unistd.access(value, "r") ~= nil
+    end, "the path of a configuration of fcgi-server that can be read"),
     tcp = kind(flag, "true or false"),
     gzip = kind(flag, "true or false"),
     access_log = kind(flag, "true or false"),
@@ -45,7 +50,7 @@ local KINDS = {
 }
 
 -- Not a stack's, but of stack.up() itself.
-local GENERAL = { port = true, variant = true, dir = true, detached = true, page = true, timeout_s = true }
+local GENERAL = { port = true, variant = true, dir = true, detached = true, page = true, timeout_s = true, ready = true }
 
 --- Names of the options that <description> has a use for: its `takes`, or what its variants set
 -- when it has none. Sorted.

@@ -19,9 +19,8 @@ local CLIENT_GRACE_S = 15
 local measure = {}
 
 --- Command line of the load client for <target> (URL) and <load>: {connections, keep_alive,
--- requests | seconds, rate_per_s (open loop), threads, script_filename, timeout_s, headers, post_file (path of a
--- body that each request sends), expect = {status, bytes,
--- variable}}.
+-- requests | seconds, rate_per_s (open loop), threads, script_filename, timeout_s, headers, method, post_file (path of
+-- a body that each request sends) and its content_type, expect = {status, bytes, variable, body_file}}.
 function measure.arguments(client, target, load)
     local argv = { client, "-f", "json", "-c", tostring(load.connections) }
     local function add(...)
@@ -49,8 +48,11 @@ function measure.arguments(client, target, load)
     for _, header in ipairs(load.headers or {}) do
         add("-H", header)
     end
+    if load.method then
+        add("-m", load.method)
+    end
     if load.post_file then
-        add("-p", load.post_file, "-T", "application/octet-stream")
+        add("-p", load.post_file, "-T", load.content_type or "application/octet-stream")
     end
     local expect = load.expect or {}
     if expect.status then
@@ -60,6 +62,9 @@ function measure.arguments(client, target, load)
         add("--expect-length", tostring(expect.bytes))
     elseif expect.variable then
         add("--variable")
+    end
+    if expect.body_file then
+        add("--expect-body", expect.body_file)
     end
     if load.timeout_s then
         add("--timeout", ("%gs"):format(load.timeout_s))

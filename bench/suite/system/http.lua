@@ -1,12 +1,14 @@
 -- One HTTP request over a fresh connection: for readiness and for looking at a page. Loads are
 -- the load client's business.
 
+local poll = require("posix.poll")
 local socket = require("posix.sys.socket")
 local unistd = require("posix.unistd")
 
 local http = {}
 
 local DEFAULT_PORT = 80
+local STOP_LOOK_MS = 100
 
 --- <url> in parts: {host, port, base = "http://host:port" (an IPv6 address in brackets), path (with its
 -- query; nil when there is none)}. A name, an IPv6 address in brackets and a missing port are fine, as
@@ -87,10 +89,25 @@ local function send_all(fd, text)
     return true
 end
 
+-- Waits until there is something to read, <timeout_s> are over, or stop() says true: then reading fails at once.
+local function await(fd, timeout_s, stop)
+    local left_ms = timeout_s * 1000
+    while left_ms > 0 and poll.rpoll(fd, math.min(left_ms, STOP_LOOK_MS)) == 0 do
+        left_ms = left_ms - STOP_LOOK_MS
+        if stop() then
+            left_ms = 0
+        end
+    end
+    if left_ms <= 0 then
+        socket.shutdown(fd, socket.SHUT_RDWR)
+    end
+end
+
 --- GET of <url>..<path>, or with <body> a POST of it; url as http.split() takes it. extra: header lines,
 -- each ended by CR LF.
--- Returns {status, headers, body}, or nil and a reason. Each wait lasts at most <timeout_s>.
-function http.get(url, path, timeout_s, extra, body)
+-- Returns {status, headers, body}, or nil and a reason. Each wait lasts at most <timeout_s>; with <stop> it also
+-- ends soon after stop() says true.
+function http.get(url, path, timeout_s, extra, body, stop)
     local address, problem = http.split(tostring(url))
     if not address then
         return nil, problem
@@ -105,6 +122,9 @@ function http.get(url, path, timeout_s, extra, body)
     local parts = {}
     while sent do
         local data
+        if stop then
+            await(fd, timeout_s or 5, stop)
+        end
         data, why = socket.recv(fd, 65536)
         if not data or data == "" then
             sent = data and sent

@@ -146,6 +146,48 @@ function proc.command(pid)
     return text and (text:gsub("%z+$", ""):gsub("%z", " "))
 end
 
+local LISTENING, TAKES_CONNECTIONS = "0A", "00010000" -- TCP_LISTEN; __SO_ACCEPTCON
+
+--- Inodes of the sockets that listen in a network, from its texts of net/tcp, net/tcp6 and net/unix
+-- (proc_pid_net(5)): a set. Pure.
+function proc.parse_listening(tcp, tcp6, unix)
+    local inodes = {}
+    for _, text in ipairs({ tcp, tcp6 }) do
+        for line in text:gmatch("[^\n]+") do
+            local state, inode = line:match("^%s*%d+: %S+ %S+ (%x%x) %S+ %S+ %S+%s+%d+%s+%d+ (%d+)")
+            if state == LISTENING then
+                inodes[inode] = true
+            end
+        end
+    end
+    for line in unix:gmatch("[^\n]+") do
+        local flags, inode = line:match("^%S+ %S+ %S+ (%S+) %S+ %S+ +(%d+)")
+        if flags == TAKES_CONNECTIONS then
+            inodes[inode] = true
+        end
+    end
+    return inodes
+end
+
+--- The same for the network that <pid> lives in.
+function proc.listening(pid)
+    local net = ("/proc/%d/net/"):format(pid)
+    return proc.parse_listening(proc.read(net .. "tcp") or "", proc.read(net .. "tcp6") or "", proc.read(net .. "unix") or "")
+end
+
+--- Has <pid> one of the sockets <inodes> (a set) open?
+function proc.holds(pid, inodes)
+    local folder = ("/proc/%d/fd"):format(pid)
+    for _, fd in ipairs(numbers_in(folder)) do
+        local target = unistd.readlink(folder .. "/" .. fd)
+        local inode = target and target:match("^socket:%[(%d+)%]$")
+        if inode and inodes[inode] then
+            return true
+        end
+    end
+    return false
+end
+
 --- Text of /proc/net/dev: {rx_bytes, rx_packets, tx_bytes, tx_packets} of <interface>, or nil.
 function proc.parse_interface(text, interface)
     local line = ("\n" .. text):match("\n%s*" .. interface:gsub("%p", "%%%0") .. ":%s*([^\n]*)")

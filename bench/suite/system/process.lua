@@ -166,6 +166,9 @@ local function read_all(streams, started, options)
             if options.tick then
                 options.tick(now - started)
             end
+            if options.stop and options.stop() then
+                break
+            end
         end
     end
     return next(streams) ~= nil
@@ -174,7 +177,8 @@ end
 --- Runs <children> (of process.start) to their ends, all at once. options: timeout_s (for all,
 -- default 60), tick (called about every tick_s seconds, default 0.25, with the seconds since the
 -- start). Returns a list in the same order of {code, out, err, elapsed_s, timed_out}; an error
--- raised by tick (an interrupt) stops the programs first and then continues.
+-- raised by tick (an interrupt) stops the programs first and then continues. stop (asked as often): true ends
+-- them as a time-out does.
 function process.gather(children, options)
     options = options or {}
     local started, streams, states = process.now(), {}, {}

@@ -22,6 +22,7 @@ local PORT = 8999
 local VALUES = {
     children = { 3, 5 }, backlog = { 100, 200 }, front_backlog = { 100, 200 }, keepalive = { 0, 3 }, workers = { 2, 1 },
     max_requests = { 100, 200 }, engine = { "event", "libfcgi" }, tcp = { false, true }, gzip = { false, true },
+    config = { t.root .. "/conf/fcgi-server.lua", t.write_file(t.dir .. "/mine-server.lua", "return {}") },
     access_log = { false, true }, opcache = { false, true }, kept_sockets = { false, true },
 }
 -- Settled from others: with them nothing of the option's own is left to see, or too much is.
