@@ -152,27 +152,60 @@ close_inherited(const struct config *config)
     return descriptors_close_others(keep, sizeof keep / sizeof *keep);
 }
 
-/* The socket that a former image of this process has open, if its address is
- * still wanted; else a new one. */
+/* The environment speaks of them to this process alone, not to programs of handlers. */
+static void
+forget_passed(void)
+{
+    unsetenv("LISTEN_FDS");
+    unsetenv("LISTEN_PID");
+    unsetenv("LISTEN_FDNAMES");
+}
+
+/* Whether the socket that a former image of this process has open can go on: its address is
+ * still wanted, and clients still reach it there. */
+static bool
+can_stay(const struct listener *former, const struct succession *left, const struct config *config)
+{
+    bool made_here = config->listen != NULL && strncmp(config->listen, "fd:", 3) != 0;
+    if (strcmp(left->listen, config->listen != NULL ? config->listen : "inherited") != 0)
+        return false;
+    if (listener_present(former))
+        return true;
+    log_warn("%s: its file was removed or replaced%s", former->name,
+             made_here ? ", binding again" : "; nobody can connect until a restart");
+    return !made_here;
+}
+
+/* The children of the former image finish what waits at the former socket. */
+static int
+succeed_listener(struct listener *listener, const struct config *config,
+                 const struct succession *left)
+{
+    struct config_error error;
+    struct listener former;
+    if (listener_inherit(&former, &left->listener, config) == -1)
+        return fail(EXIT_SYSTEM, "the socket of the former master is not a listening socket");
+    if (can_stay(&former, left, config)) {
+        *listener = former;
+    } else if (listener_open(listener, config, &error) == 0) {
+        listener_close(&former);
+    } else {
+        log_error("%s; going on with %s%s", error.text, former.name,
+                  listener_present(&former) ? "" : ", where nobody can connect");
+        *listener = former;
+    }
+    return EXIT_GOOD;
+}
+
 static int
 open_listener(struct listener *listener, const struct config *config, const struct succession *left)
 {
     struct config_error error;
-    const char *wanted = config->listen != NULL ? config->listen : "inherited";
-    bool same = left != NULL && strcmp(left->listen, wanted) == 0;
-    if (!same && listener_open(listener, config, &error) == 0) {
-        struct listener former;
-        if (left != NULL && listener_inherit(&former, &left->listener, config) == 0)
-            listener_close(&former); /* the children finish what waits there */
-        return EXIT_GOOD;
-    }
-    if (left == NULL)
-        return fail(EXIT_USAGE, error.text);
-    if (!same)
-        log_error("%s; going on with %s", error.text, left->listen);
-    if (listener_inherit(listener, &left->listener, config) == -1)
-        return fail(EXIT_SYSTEM, "the socket of the former master is no listening socket");
-    return EXIT_GOOD;
+    if (left != NULL)
+        return succeed_listener(listener, config, left);
+    int result = listener_open(listener, config, &error);
+    forget_passed();
+    return result == 0 ? EXIT_GOOD : fail(EXIT_USAGE, error.text);
 }
 
 int

@@ -57,6 +57,20 @@ find_absolute(const char *name, char *path, size_t path_size, char *error, size_
     return find_in(folder, slash + 1, path, path_size, error, error_size);
 }
 
+/* Names the folders that were looked through. */
+static void
+explain(const char *name, const char *const *folders, int reason, char *error, size_t error_size)
+{
+    bool relative = name[0] != '/';
+    size_t used = (size_t)snprintf(error, error_size, "%s: %s", name,
+                                   !relative && reason == EACCES
+                                       ? "this user may not reach it; open the folders above it"
+                                       : "no such file");
+    for (size_t i = 0; relative && folders[i] != NULL && used < error_size; i++)
+        used += (size_t)snprintf(error + used, error_size - used, "%s%s",
+                                 i == 0 ? "; looked for in " : ", ", folders[i]);
+}
+
 int
 find_file(const char *name, const char *const *folders, char *path, size_t path_size, char *error,
           size_t error_size)
@@ -71,11 +85,7 @@ find_file(const char *name, const char *const *folders, char *path, size_t path_
         found = find_absolute(name, path, path_size, error, error_size);
     for (size_t i = 0; name[0] != '/' && folders[i] != NULL && found == 0; i++)
         found = find_in(folders[i], name, path, path_size, error, error_size);
-    if (found == 0) {
-        snprintf(error, error_size, "%s: %s", name,
-                 name[0] == '/' && errno == EACCES
-                     ? "this user may not reach it; open the folders above it"
-                     : "no such file");
-    }
+    if (found == 0)
+        explain(name, folders, errno, error, error_size);
     return found == 1 ? 0 : -1;
 }

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 /* Blocked, to be read from a descriptor (or, in a child, to be left alone). */
@@ -41,6 +42,39 @@ signals_reset(void)
     set_defaults();
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN); /* a log or a body at its limit: write() says EFBIG */
+}
+
+/* A signal that should have been held: holds all from the return on, and sends it once more. */
+static void
+hold_again(int number, siginfo_t *info, void *context)
+{
+    ucontext_t *interrupted = context;
+    int reason = errno;
+    (void)info;
+    for (size_t i = 0; i < HANDLED_COUNT; i++)
+        sigaddset(&interrupted->uc_sigmask, handled[i]);
+    kill(getpid(), number); /* held while its own handler runs */
+    errno = reason;
+}
+
+static void
+let_pass(int number)
+{
+    (void)number;
+}
+
+void
+signals_guard(void)
+{
+    static const int timers[] = {SIGALRM, SIGVTALRM, SIGPROF};
+    struct sigaction hold = {.sa_sigaction = hold_again, .sa_flags = SA_SIGINFO | SA_RESTART};
+    struct sigaction pass = {.sa_handler = let_pass, .sa_flags = SA_RESTART};
+    sigfillset(&hold.sa_mask);
+    for (size_t i = 0; i < HANDLED_COUNT; i++)
+        if (handled[i] != SIGCHLD)
+            sigaction(handled[i], &hold, NULL);
+    for (size_t i = 0; i < sizeof timers / sizeof *timers; i++)
+        sigaction(timers[i], &pass, NULL);
 }
 
 void

@@ -15,6 +15,11 @@
  * inherit it. */
 void signals_reset(void);
 
+/* For a process that runs foreign code, once it has its descriptors: if that code lets one of
+ * those signals through, it is held again and read from the descriptor all the same. Timers
+ * that it leaves behind (ALRM, VTALRM, PROF) end nothing. */
+void signals_guard(void);
+
 /* While code runs that may take for ever (the configuration, the handlers' start), and
  * there is nothing yet to put in order: TERM, INT and QUIT end the process. */
 void signals_let_end(bool let);

@@ -138,6 +138,7 @@ on_master_death(int number)
 {
     (void)number;
     kill(getpid(), SIGHUP);
+    signal(SIGALRM, SIG_DFL);
     alarm((unsigned)(self.heritage->config->stop_timeout_ms / 1000 + 1));
 }
 
@@ -170,6 +171,7 @@ open_orders(void)
 {
     static const int with_master[] = {SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGHUP};
     static const int alone[] = {SIGQUIT, SIGTERM, SIGUSR1, SIGINT, SIGINT};
+    signals_guard();
     self.order_fd = signals_open(self.heritage->master != 0 ? with_master : alone, 5);
     return self.order_fd != -1 ? 0 : fail("signalfd");
 }
@@ -196,6 +198,18 @@ follow_master(void)
         return fail("prctl");
     if (getppid() != self.heritage->master)
         raise_order(CHILD_STOP); /* it died before we could ask for the signal */
+    return 0;
+}
+
+/* What systemd tells the master concerns neither handlers nor programs that they start. */
+static int
+clean_environment(void)
+{
+    static const char *const names[] = {"NOTIFY_SOCKET",    "WATCHDOG_USEC", "WATCHDOG_PID",
+                                        "LISTEN_FDS",       "LISTEN_PID",    "LISTEN_FDNAMES",
+                                        "FCGI_SERVER_CHECK"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        unsetenv(names[i]);
     return 0;
 }
 
@@ -315,6 +329,7 @@ child_probe(const struct config *config, pid_t parent, char *error, size_t error
         snprintf(error, error_size, "%s", reason.text);
         return -1;
     }
+    clean_environment();
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* an init() that hangs must not outlive us */
     if (getppid() != parent)
         return -1;

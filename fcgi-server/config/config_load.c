@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "config/config_load.h"
 #include "base/processors.h"
+#include "base/program.h"
 #include "config/client_list.h"
 #include "config/config.h"
 #include "config/config_file.h"
@@ -163,10 +164,9 @@ static void
 decide_folders(struct config *config)
 {
     uint32_t count = 0;
-    char exe[PATH_MAX] = "";
+    char exe[PATH_MAX];
     char cwd[PATH_MAX] = "";
-    ssize_t length = readlink("/proc/self/exe", exe, sizeof exe - 1);
-    exe[length > 0 ? length : 0] = '\0';
+    snprintf(exe, sizeof exe, "%s", program_path());
     const char *bin = dirname(exe);
     char *file = config->file != NULL ? realpath(config->file, NULL) : NULL;
     if (config->handlers_dir != NULL)

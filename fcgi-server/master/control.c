@@ -12,44 +12,11 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #define CLIENT_TIME_MS 2000 /* for a client to ask and to read */
 #define ASK_TIME_MS    5000
-
-static int
-make_address(struct sockaddr_un *address, const char *path)
-{
-    *address = (struct sockaddr_un){.sun_family = AF_UNIX};
-    if (strlen(path) >= sizeof address->sun_path) {
-        errno = ENAMETOOLONG;
-        return -1;
-    }
-    strcpy(address->sun_path, path);
-    return 0;
-}
-
-/* A socket that nobody answers on is left over; everything else stays. */
-static int
-bind_path(int fd, const struct sockaddr_un *address)
-{
-    struct stat status;
-    int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    bool stale = probe != -1 && lstat(address->sun_path, &status) == 0 &&
-                 S_ISSOCK(status.st_mode) &&
-                 connect(probe, (const struct sockaddr *)address, sizeof *address) == -1 &&
-                 errno == ECONNREFUSED;
-    if (probe != -1)
-        close(probe);
-    if (stale)
-        unlink(address->sun_path);
-    mode_t before = umask(0177);
-    int result = bind(fd, (const struct sockaddr *)address, sizeof *address);
-    umask(before);
-    return result;
-}
 
 static void
 announce(struct control *control, int fd, uint32_t index, uint32_t events, int operation)
@@ -62,24 +29,19 @@ int
 control_open(struct control *control, const struct config *config, int epoll_fd,
              uint64_t event_base, char *error, size_t error_size)
 {
-    struct sockaddr_un address;
-    struct socket_file file = {0};
+    char reason[400];
     *control = (struct control){.fd = -1, .epoll_fd = epoll_fd, .event_base = event_base};
     if (config->control == NULL)
         return 0;
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd == -1 || make_address(&address, config->control) == -1 ||
-        bind_path(fd, &address) == -1 || socket_file_note(&file, address.sun_path) == -1 ||
-        listen(fd, CONTROL_CLIENTS_MAX) == -1) {
-        snprintf(error, error_size, "control socket %s: %s", config->control, strerror(errno));
+    int fd = socket_file_bind(&control->file, config->control, 0600, reason, sizeof reason);
+    if (fd == -1 || listen(fd, CONTROL_CLIENTS_MAX) == -1) {
+        snprintf(error, error_size, "control socket %s", fd == -1 ? reason : strerror(errno));
         if (fd != -1)
             close(fd);
         return -1;
     }
     control->fd = fd;
     control->reserve_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    control->path = config->control;
-    control->file = file;
     announce(control, fd, 0, EPOLLIN, EPOLL_CTL_ADD);
     return 0;
 }
@@ -212,7 +174,7 @@ control_close(struct control *control)
     close(control->fd);
     close(control->reserve_fd);
     control->fd = -1;
-    socket_file_remove(&control->file, control->path);
+    socket_file_remove(&control->file);
 }
 
 /* --- the client ------------------------------------------------------------------------ */
@@ -231,10 +193,14 @@ control_ask(const char *path, const char *query)
     struct sockaddr_un address;
     char buffer[16384];
     char line[130];
+    char error[400];
     bool something = false;
+    if (socket_file_address(&address, path, error, sizeof error) == -1) {
+        fprintf(stderr, "fcgi-server: error: %s\n", error);
+        return 100;
+    }
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd == -1 || make_address(&address, path) == -1 ||
-        connect(fd, (struct sockaddr *)&address, sizeof address) == -1)
+    if (fd == -1 || connect(fd, (struct sockaddr *)&address, sizeof address) == -1)
         return complain(path);
     int size = snprintf(line, sizeof line, "%.120s\n", query);
     if (send(fd, line, (size_t)size, MSG_NOSIGNAL) != size)

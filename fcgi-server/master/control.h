@@ -29,7 +29,6 @@ struct control_client {
 struct control {
     int fd;         /* listening; 0 or -1: none */
     int reserve_fd; /* for hanging up when there is no other */
-    const char *path;
     struct socket_file file;
     int epoll_fd;
     uint64_t event_base;

@@ -64,46 +64,6 @@ take_over(struct listener *listener, int fd, const char *what, struct config_err
 /* --- unix sockets ------------------------------------------------------------------- */
 
 static int
-check_path(const char *path, struct config_error *error)
-{
-    size_t most = sizeof((struct sockaddr_un *)0)->sun_path - 1;
-    if (path[0] == '\0')
-        return FAIL("unix: the path is missing; write unix:/path");
-    if (strlen(path) > most)
-        return FAIL("unix:%s: the path has %zu bytes, a socket's may have at most %zu; "
-                    "give a shorter one",
-                    path, strlen(path), most);
-    return 0;
-}
-
-/* Makes way for a new socket at <address>. Returns 0 if the path is free now. */
-static int
-clear_path(const struct sockaddr_un *address, struct config_error *error)
-{
-    struct stat status;
-    const char *path = address->sun_path;
-    if (lstat(path, &status) == -1)
-        return errno == ENOENT ? 0 : FAIL("unix:%s: %s", path, strerror(errno));
-    if (!S_ISSOCK(status.st_mode))
-        return FAIL("unix:%s: there is a file of another kind; it stays, give another path", path);
-    int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (probe == -1)
-        return FAIL("unix:%s: %s", path, strerror(errno));
-    int result = connect(probe, (const struct sockaddr *)address, sizeof *address);
-    int reason = errno;
-    close(probe);
-    if (result == 0 || reason == EAGAIN)
-        return FAIL("unix:%s: it is in use, another server answers there; stop that first, or "
-                    "give another path",
-                    path);
-    if (reason != ECONNREFUSED)
-        return FAIL("unix:%s: cannot tell whether it is in use: %s", path, strerror(reason));
-    if (unlink(path) == -1)
-        return FAIL("unix:%s: cannot remove the stale socket: %s", path, strerror(errno));
-    return 0;
-}
-
-static int
 set_owner(const char *path, const char *owner, struct config_error *error)
 {
     struct identity identity;
@@ -120,24 +80,11 @@ static int
 open_unix(struct listener *listener, const char *path, const struct config *config,
           struct config_error *error)
 {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    if (check_path(path, error) == -1)
-        return -1;
-    strcpy(address.sun_path, path);
-    if (clear_path(&address, error) == -1)
-        return -1;
-    listener->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    char reason[400];
+    listener->fd =
+        socket_file_bind(&listener->file, path, config->socket_mode, reason, sizeof reason);
     if (listener->fd == -1)
-        return FAIL("unix:%s: %s", path, strerror(errno));
-    mode_t before = umask(0777 & ~(mode_t)config->socket_mode);
-    int result = bind(listener->fd, (struct sockaddr *)&address, sizeof address);
-    umask(before);
-    if (result == -1 || socket_file_note(&listener->file, path) == -1)
-        return FAIL("unix:%s: %s%s", path, strerror(errno),
-                    errno == ENOENT   ? "; make its folder first"
-                    : errno == EACCES ? "; give a folder this user may write to"
-                                      : "");
-    listener->created = true;
+        return FAIL("unix:%s", reason);
     snprintf(listener->name, sizeof listener->name, "unix:%s", path);
     return set_owner(path, config->socket_owner, error);
 }
@@ -145,14 +92,34 @@ open_unix(struct listener *listener, const char *path, const struct config *conf
 /* --- TCP ------------------------------------------------------------------------------ */
 
 static int
-bind_tcp(struct listener *listener, const struct addrinfo *info)
+bind_tcp(struct listener *listener, const struct sockaddr *address, socklen_t length)
 {
-    int on = 1;
-    listener->fd = socket(info->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    const int on = 1;
+    const int off = 0;
+    listener->fd = socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (listener->fd == -1)
         return -1;
     setsockopt(listener->fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    return bind(listener->fd, info->ai_addr, info->ai_addrlen);
+    if (address->sa_family == AF_INET6)
+        setsockopt(listener->fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
+    return bind(listener->fd, address, length);
+}
+
+/* All addresses: of IPv6 and with it of IPv4, or of IPv4 where there is no IPv6. */
+static int
+bind_everywhere(struct listener *listener, in_port_t port)
+{
+    const struct sockaddr_in6 both = {
+        .sin6_family = AF_INET6, .sin6_port = port, .sin6_addr = IN6ADDR_ANY_INIT};
+    const struct sockaddr_in ipv4 = {
+        .sin_family = AF_INET, .sin_port = port, .sin_addr.s_addr = htonl(INADDR_ANY)};
+    if (bind_tcp(listener, (const struct sockaddr *)&both, sizeof both) == 0)
+        return 0;
+    if (errno != EAFNOSUPPORT && errno != EADDRNOTAVAIL)
+        return -1;
+    if (listener->fd != -1)
+        close(listener->fd);
+    return bind_tcp(listener, (const struct sockaddr *)&ipv4, sizeof ipv4);
 }
 
 /* "host:port" or "[v6]:port" into its two halves; an empty host is this machine
@@ -181,40 +148,74 @@ split_address(const char *text, char host[static 108], const char **port,
 }
 
 static int
+bind_host(struct listener *listener, const char *host, const char *port, const char *text,
+          struct config_error *error)
+{
+    struct addrinfo hints = {
+        .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
+    struct addrinfo *info;
+    int failure = getaddrinfo(host, port, &hints, &info);
+    if (failure != 0)
+        return FAIL("listen: '%s': %s", text, gai_strerror(failure));
+    int result = bind_tcp(listener, info->ai_addr, info->ai_addrlen);
+    int reason = errno;
+    freeaddrinfo(info);
+    errno = reason;
+    return result == -1 ? 1 : 0;
+}
+
+static int
 open_tcp(struct listener *listener, const char *text, struct config_error *error)
 {
     char host[108];
     const char *port;
-    struct addrinfo hints = {
-        .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
-    struct addrinfo *info;
     if (split_address(text, host, &port, error) == -1)
         return -1;
-    int failure = getaddrinfo(strcmp(host, "*") != 0 ? host : NULL, port, &hints, &info);
-    if (failure != 0)
-        return FAIL("listen: '%s': %s", text, gai_strerror(failure));
-    int result = bind_tcp(listener, info);
-    int reason = errno;
-    freeaddrinfo(info);
-    if (result == -1)
-        return FAIL("%s: %s%s", text, strerror(reason),
-                    reason == EADDRINUSE ? "; stop what listens there, or give another port" : "");
+    int result = strcmp(host, "*") == 0
+                     ? bind_everywhere(listener, htons((in_port_t)strtol(port, NULL, 10)))
+                     : bind_host(listener, host, port, text, error);
+    if (result == -1 && strcmp(host, "*") != 0)
+        return -1;
+    if (result != 0)
+        return FAIL("%s: %s%s", text, strerror(errno),
+                    errno == EADDRINUSE ? "; stop what listens there, or give another port" : "");
     describe(listener->fd, listener->name, sizeof listener->name);
     return 0;
 }
 
 /* --- all kinds -------------------------------------------------------------------------- */
 
+/* What systemd has passed to this process: 0 if nothing, 1, or -1 with <error>. */
 static int
-open_inherited(struct listener *listener, struct config_error *error)
+passed_sockets(struct config_error *error)
 {
     const char *count = getenv("LISTEN_FDS");
     const char *pid = getenv("LISTEN_PID");
-    if (count != NULL && (pid == NULL || strtol(pid, NULL, 10) == getpid())) {
-        if (strcmp(count, "1") != 0)
-            return FAIL("systemd passed %s sockets (LISTEN_FDS); give one per service", count);
-        return take_over(listener, LISTENER_SYSTEMD_FD, "descriptor 3 (LISTEN_FDS)", error);
-    }
+    if (count == NULL || (pid != NULL && strtol(pid, NULL, 10) != getpid()))
+        return 0;
+    if (strcmp(count, "1") != 0)
+        return FAIL("systemd passed %s sockets (LISTEN_FDS); give one per service", count);
+    return 1;
+}
+
+/* Connections to a socket that was passed and is not served would hang. */
+static int
+open_passed(struct listener *listener, const struct config *config, struct config_error *error)
+{
+    const char *what = "descriptor 3 (LISTEN_FDS)";
+    if (take_over(listener, LISTENER_SYSTEMD_FD, what, error) == -1)
+        return -1;
+    if (config->listen == NULL || strncmp(config->listen, "fd:", 3) == 0 ||
+        strcmp(config->listen, listener->name) == 0)
+        return 0;
+    return FAIL("systemd passed the socket %s (LISTEN_FDS), but listen says %s (%s); remove that, "
+                "or start without the socket unit",
+                listener->name, config->listen, config->listen_origin);
+}
+
+static int
+open_inherited(struct listener *listener, struct config_error *error)
+{
     if (socket_option(STDIN_FILENO, SO_ACCEPTCONN) == 1)
         return take_over(listener, STDIN_FILENO, "descriptor 0", error);
     return FAIL("no address to listen on: give -l unix:/path or -l host:port, or start it with "
@@ -233,6 +234,7 @@ int
 listener_check(const struct config *config, struct config_error *error)
 {
     struct identity owner;
+    struct sockaddr_un unix_address;
     char host[108];
     const char *port;
     const char *address = config->listen;
@@ -242,7 +244,7 @@ listener_check(const struct config *config, struct config_error *error)
     if (address == NULL)
         return 0;
     if (strncmp(address, "unix:", 5) == 0)
-        return check_path(address + 5, error);
+        return socket_file_address(&unix_address, address + 5, error->text, sizeof error->text);
     if (strncmp(address, "fd:", 3) == 0)
         return parse_descriptor(address, error) == -1 ? -1 : 0;
     return split_address(address, host, &port, error);
@@ -252,6 +254,9 @@ static int
 open_address(struct listener *listener, const struct config *config, struct config_error *error)
 {
     const char *address = config->listen;
+    int passed = passed_sockets(error);
+    if (passed != 0)
+        return passed == -1 ? -1 : open_passed(listener, config, error);
     if (address == NULL)
         return open_inherited(listener, error);
     if (strncmp(address, "unix:", 5) == 0)
@@ -314,11 +319,20 @@ listener_inherit(struct listener *listener, const struct listener *former,
     return 0;
 }
 
+bool
+listener_present(const struct listener *listener)
+{
+    struct stat status;
+    const char *path = listener->name + strlen("unix:");
+    if (listener->file.path != NULL)
+        return socket_file_present(&listener->file);
+    return strncmp(listener->name, "unix:/", 6) != 0 || lstat(path, &status) == 0;
+}
+
 void
 listener_close(struct listener *listener)
 {
-    if (listener->created)
-        socket_file_remove(&listener->file, listener->name + strlen("unix:"));
+    socket_file_remove(&listener->file);
     if (listener->fd != -1)
         close(listener->fd);
     *listener = (struct listener){.fd = -1};

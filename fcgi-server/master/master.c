@@ -89,6 +89,11 @@ check_memory(struct master *master)
         if (!children_current(children, child) || child->life != LIFE_SERVING)
             continue;
         long kib = process_private_kib(child->pid);
+        if (kib < 0 && !master->memory_unknown) {
+            master->memory_unknown = true;
+            log_warn("memory_limit has no effect: cannot read /proc/%d/smaps_rollup: %s",
+                     (int)child->pid, strerror(errno));
+        }
         if (kib < 0 || (uint64_t)kib * 1024 <= master->config->memory_limit)
             continue;
         log_notice("child %d uses %ld KiB of private memory: it is replaced (memory_limit)",
@@ -132,9 +137,20 @@ look_after_logs(struct master *master)
 }
 
 static void
+look_after_socket(struct master *master)
+{
+    bool present = listener_present(master->listener);
+    if (!present && !master->socket_missed)
+        log_warn("%s: its file was removed or replaced: nobody can connect; send HUP to bind again",
+                 master->listener->name);
+    master->socket_missed = !present;
+}
+
+static void
 on_tick(struct master *master)
 {
     look_after_logs(master);
+    look_after_socket(master);
     take_samples(master);
     check_memory(master);
     pool_size_adjust(master, true);

@@ -65,6 +65,8 @@ struct master {
     struct respawn respawn;
     struct control control;
     struct master_check check;
+    bool memory_unknown;  /* the kernel does not tell, which was said */
+    bool socket_missed;   /* so was that the socket file has gone */
     bool log_gone;        /* a log of the children has lost its peer */
     bool demand;          /* work waits: only during on_demand() */
     int64_t rearm_ms;     /* when to look for waiting work again; 0: it is looked for */

@@ -22,12 +22,6 @@
  * present ones must leave places for new ones (PLACES_EXTRA). */
 #define OLD_MAX 16
 
-static const char *
-program(bool upgrade)
-{
-    return upgrade ? succession_program() : "/proc/self/exe";
-}
-
 static void
 drop_config(struct master *master)
 {
@@ -68,8 +62,8 @@ reload_begin(struct master *master, bool upgrade)
     check->upgrade = upgrade;
     check->config_fd =
         master->config->file != NULL ? config_file_snapshot(master->config->file) : -1;
-    check->pid = succession_check(program(upgrade), master->argv, master->config, output[1],
-                                  check->config_fd);
+    check->pid = succession_check(succession_program(upgrade), master->argv, master->config,
+                                  output[1], check->config_fd);
     int reason = errno;
     close(output[1]);
     if (check->pid == -1) {
@@ -103,9 +97,10 @@ become_successor(struct master *master)
     char error[512];
     control_close(&master->control);
     if (standby_start(&standby, master) == 0)
-        succession_exec(program(upgrade), master->argv, master->config, master->listener,
+        succession_exec(succession_program(upgrade), master->argv, master->config, master->listener,
                         &master->children, master->check.config_fd, &standby);
-    log_error("cannot reload: %s: %s; going on as before", program(upgrade), strerror(errno));
+    log_error("cannot reload: cannot run %s: %s; going on as before", succession_program(upgrade),
+              strerror(errno));
     standby_release(&standby);
     if (control_open(&master->control, master->config, master->epoll_fd, MASTER_EVENT_CONTROL,
                      error, sizeof error) == -1)

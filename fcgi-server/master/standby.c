@@ -89,8 +89,8 @@ stand_by(void *argument)
               (int)getpid());
     inherit_stop(pid);
     end_master(pid);
-    succession_exec("/proc/self/exe", master->argv, master->config, master->listener, &children, -1,
-                    NULL);
+    succession_exec(succession_program(false), master->argv, master->config, master->listener,
+                    &children, -1, NULL);
     log_error("cannot take over: %s", strerror(errno));
     return 111;
 }

@@ -2,13 +2,13 @@
 #include "master/succession.h"
 #include "base/descriptors.h"
 #include "base/process.h"
+#include "base/program.h"
 #include "base/signals.h"
 #include "config/config.h"
 #include "status/board.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,10 +67,11 @@ write_state(FILE *file, const struct config *config, const struct listener *list
 {
     const struct channels *channels = &children->channels;
     /* Names may hold anything but a NUL. */
-    fprintf(file, "%s%c%s%c%s%c", HEADING, '\0', wish(config), '\0',
-            config->pid_file != NULL ? config->pid_file : "", '\0');
-    fprintf(file, "%d %d %llu %llu\n", listener->fd, listener->created,
-            (unsigned long long)listener->file.device, (unsigned long long)listener->file.inode);
+    fprintf(file, "%s%c%s%c%s%c%s%c", HEADING, '\0', wish(config), '\0',
+            config->pid_file != NULL ? config->pid_file : "", '\0',
+            listener->file.path != NULL ? listener->file.path : "", '\0');
+    fprintf(file, "%d %llu %llu\n", listener->fd, (unsigned long long)listener->file.device,
+            (unsigned long long)listener->file.inode);
     fprintf(file, "%d %d %d %d %d %u\n", channels->handover[0], channels->handover[1],
             channels->notice[0], channels->notice[1], children->board->fd, children->generation);
     fprintf(file, "%d %d\n", standby != NULL ? (int)standby->pid : -1,
@@ -169,18 +170,19 @@ read_state(FILE *file, struct succession *left)
     struct succession_child child;
     unsigned long long device;
     unsigned long long inode;
-    int created;
+    const char *path;
     const char *heading = read_text(file);
     if (heading == NULL || strcmp(heading, HEADING) != 0 ||
         (left->listen = read_text(file)) == NULL || (left->pid_file = read_text(file)) == NULL ||
-        fscanf(file, "%d %d %llu %llu", &left->listener.fd, &created, &device, &inode) != 4 ||
+        (path = read_text(file)) == NULL ||
+        fscanf(file, "%d %llu %llu", &left->listener.fd, &device, &inode) != 3 ||
         fscanf(file, "%d %d %d %d %d %u", &left->channels.handover[0], &left->channels.handover[1],
                &left->channels.notice[0], &left->channels.notice[1], &left->board_fd,
                &left->generation) != 6 ||
         fscanf(file, "%d %d", &left->standby.pid, &left->standby.word_fd) != 2)
         return false;
-    left->listener.created = created;
-    left->listener.file = (struct socket_file){(dev_t)device, (ino_t)inode};
+    left->listener.file =
+        (struct socket_file){*path != '\0' ? path : NULL, (dev_t)device, (ino_t)inode};
     while (read_child(file, &child)) {
         struct succession_child *more =
             reallocarray(left->child, left->child_count + 1, sizeof child);
@@ -257,7 +259,7 @@ run_check(void *argument)
     set_variable(CONFIG_VARIABLE, check->config_fd);
     setenv(CHECK_VARIABLE, wish(check->config), 1);
     execv(check->path, argv);
-    fprintf(stderr, "%s: %s\n", check->path, strerror(errno));
+    fprintf(stderr, "cannot run %s: %s\n", check->path, strerror(errno));
     return 111;
 }
 
@@ -283,14 +285,11 @@ succession_is_check(void)
 }
 
 const char *
-succession_program(void)
+succession_program(bool upgrade)
 {
-    static char path[PATH_MAX];
-    static const char deleted[] = " (deleted)";
-    ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
-    path[length > 0 ? length : 0] = '\0';
-    size_t end = strlen(path);
-    if (end > strlen(deleted) && strcmp(path + end - strlen(deleted), deleted) == 0)
-        path[end - strlen(deleted)] = '\0'; /* replaced on disk since: the new one is meant */
-    return path;
+    static const char running[] = "/proc/self/exe";
+    if (!upgrade && access(running, X_OK) == 0)
+        return running;
+    const char *path = program_path();
+    return *path != '\0' ? path : "fcgi-server (its place is unknown: mount /proc)";
 }

@@ -67,7 +67,8 @@ bool succession_listens_already(const struct config *config);
 /* True in a process that succession_check() started. */
 bool succession_is_check(void);
 
-/* The path of this program, for an upgrade: where it was started from. */
-const char *succession_program(void);
+/* The program to run: the one that runs, or with <upgrade> what is in its place on the disk
+ * now, which without /proc is all that there is. */
+const char *succession_program(bool upgrade);
 
 #endif

@@ -156,9 +156,9 @@ label(FILE *out, const char *name)
     fprintf(out, "%s:%*s", name, (int)(strlen(name) < 21 ? 21 - strlen(name) : 1), "");
 }
 
-/* An upper bound for the given share of all latencies, from the histogram. */
+/* An upper bound for so many thousandths of all latencies, from the histogram. */
 static uint64_t
-percentile_us(const struct board_slot *sum, double share)
+percentile_us(const struct board_slot *sum, unsigned per_mille)
 {
     uint64_t total = 0;
     uint64_t seen = 0;
@@ -166,7 +166,7 @@ percentile_us(const struct board_slot *sum, double share)
         total += LOAD(sum->latency[i]);
     for (int i = 0; i < BOARD_BUCKETS; i++) {
         seen += LOAD(sum->latency[i]);
-        if (total > 0 && (double)seen >= share * (double)total)
+        if (total > 0 && seen * 1000 >= total * per_mille)
             return UINT64_C(1) << i;
     }
     return 0;
@@ -210,8 +210,8 @@ status_write_text(FILE *out, const struct status_view *view, bool full)
 {
     static const struct {
         const char *name;
-        double share;
-    } percentiles[] = {{"latency p50 us", 0.5}, {"latency p90 us", 0.9}, {"latency p99 us", 0.99}};
+        unsigned per_mille;
+    } percentiles[] = {{"latency p50 us", 500}, {"latency p90 us", 900}, {"latency p99 us", 990}};
     struct number numbers[NUMBERS_MAX];
     size_t count = collect(numbers, view);
     label(out, "pool");
@@ -227,7 +227,7 @@ status_write_text(FILE *out, const struct status_view *view, bool full)
     }
     for (size_t i = 0; i < 3; i++) {
         label(out, percentiles[i].name);
-        fprintf(out, "< %" PRIu64 "\n", percentile_us(&view->sum, percentiles[i].share));
+        fprintf(out, "< %" PRIu64 "\n", percentile_us(&view->sum, percentiles[i].per_mille));
     }
     struct line line;
     for (uint32_t i = 0; full && i < view->board->head->slots; i++)
@@ -316,6 +316,13 @@ status_write_json(FILE *out, const struct status_view *view, bool full)
 /* --- OpenMetrics
  * ----------------------------------------------------------------------------------- */
 
+/* Whatever the locale takes for a decimal point. */
+static void
+print_seconds(FILE *out, uint64_t us)
+{
+    fprintf(out, "%" PRIu64 ".%06" PRIu64, us / 1000000, us % 1000000);
+}
+
 static void
 write_histogram(FILE *out, const struct board_slot *sum)
 {
@@ -325,12 +332,15 @@ write_histogram(FILE *out, const struct board_slot *sum)
             name, name, name);
     for (int i = 0; i < BOARD_BUCKETS - 1; i++) {
         below += LOAD(sum->latency[i]);
-        fprintf(out, "%s_bucket{le=\"%.6f\"} %" PRIu64 "\n", name, (double)(UINT64_C(1) << i) / 1e6,
-                below);
+        fprintf(out, "%s_bucket{le=\"", name);
+        print_seconds(out, UINT64_C(1) << i);
+        fprintf(out, "\"} %" PRIu64 "\n", below);
     }
     below += LOAD(sum->latency[BOARD_BUCKETS - 1]);
-    fprintf(out, "%s_bucket{le=\"+Inf\"} %" PRIu64 "\n%s_count %" PRIu64 "\n%s_sum %.6f\n", name,
-            below, name, below, name, (double)LOAD(sum->latency_us_sum) / 1e6);
+    fprintf(out, "%s_bucket{le=\"+Inf\"} %" PRIu64 "\n%s_count %" PRIu64 "\n%s_sum ", name, below,
+            name, below, name);
+    print_seconds(out, LOAD(sum->latency_us_sum));
+    fputc('\n', out);
 }
 
 /* One family of per-child series; <read> gives the value. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* links: fcgi-server/config/config_load.c fcgi-server/config/config_file.c fcgi-server/base/descriptors.c fcgi-server/config/options.c fcgi-server/config/option_value.c */
-/* links: fcgi-server/config/client_list.c fcgi-server/base/processors.c */
+/* links: fcgi-server/config/client_list.c fcgi-server/base/processors.c fcgi-server/base/program.c */
 /* A configuration file of any content is taken or refused with a message: never a crash, and
  * never a value outside its bounds. */
 #include "config/config.h"

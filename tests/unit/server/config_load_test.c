@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* links: fcgi-server/config/config_load.c fcgi-server/config/options.c fcgi-server/config/option_value.c fcgi-server/base/processors.c */
+/* links: fcgi-server/config/config_load.c fcgi-server/config/options.c fcgi-server/config/option_value.c fcgi-server/base/processors.c fcgi-server/base/program.c */
 /* links: fcgi-server/config/config_file.c fcgi-server/config/client_list.c fcgi-server/base/descriptors.c */
 /* Options from the table, the file and the command line; allowed clients. */
 #include "config/client_list.h"
