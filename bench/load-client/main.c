@@ -24,20 +24,39 @@ complain(const char *message)
     return EXIT_USAGE;
 }
 
-/* Writes <text> to the file at <path>, or to standard output. */
+/* Writes <text> to <file>, and closes it unless it is standard output. */
+static bool
+written(FILE *file, const struct bytes *text)
+{
+    if (file == NULL)
+        return false;
+    bool good = fwrite(text->data, 1, text->length, file) == text->length;
+    good = fflush(file) == 0 && good;
+    return (file == stdout || fclose(file) == 0) && good;
+}
+
+/* Writes <text> to the file at <path>, or to standard output. What cannot be
+ * written to a file goes to standard output, so that no measurement is lost. */
 static int
 put(const char *path, const struct bytes *text)
 {
-    FILE *file = path ? fopen(path, "we") : stdout;
-    bool failed = file == NULL || fwrite(text->data, 1, text->length, file) != text->length;
-    if (file != NULL && fflush(file) != 0)
-        failed = true;
-    if (file != NULL && path != NULL)
-        fclose(file);
-    if (failed)
-        fprintf(stderr, "load-client: cannot write %s: %s\n", path ? path : "the report",
-                strerror(errno));
-    return failed ? EXIT_USAGE : 0;
+    if (written(path ? fopen(path, "we") : stdout, text))
+        return 0;
+    fprintf(stderr, "load-client: cannot write %s: %s\n", path ? path : "to standard output",
+            strerror(errno));
+    if (path != NULL) {
+        fprintf(stderr, "load-client: it goes to standard output instead\n");
+        written(stdout, text);
+    }
+    return EXIT_USAGE;
+}
+
+/* What was printed directly has arrived? */
+static int
+printed(void)
+{
+    const struct bytes nothing = {.data = ""};
+    return put(NULL, &nothing);
 }
 
 /* Says so before the measurement, not after it. An existing file stays as it is. */
@@ -75,11 +94,13 @@ publish(const struct report *r)
     report_write(&text, r);
     int status = put(r->options->output, &text);
     bytes_free(&text);
-    if (r->options->hgrm != NULL && status == 0) {
+    if (r->options->hgrm != NULL) {
         report_hgrm(&text, &r->result->response);
-        status = put(r->options->hgrm, &text);
+        status |= put(r->options->hgrm, &text);
         bytes_free(&text);
     }
+    if (r->result->series_error != 0)
+        status = EXIT_USAGE;
     return status ? status : exit_status(r);
 }
 
@@ -145,11 +166,11 @@ main(int argc, char **argv)
     }
     if (options.help) {
         options_help();
-        return 0;
+        return printed();
     }
     if (options.version) {
         puts("load-client " CLIENT_VERSION);
-        return 0;
+        return printed();
     }
     struct result *result = bytes_allocate(1, sizeof(*result));
     run_block_signals();

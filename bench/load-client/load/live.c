@@ -133,7 +133,8 @@ write_series(struct live *l, uint64_t now, double seconds, uint64_t ok, uint64_t
         comma = ",";
     }
     fprintf(l->series, "]}\n");
-    fflush(l->series);
+    if (fflush(l->series) != 0 && l->series_error == 0)
+        l->series_error = errno;
 }
 
 void
@@ -150,7 +151,7 @@ live_tick(struct live *l)
     uint64_t failed = tally_failed(l->now) - tally_failed(l->before);
     if (l->lines)
         print_line(l, now, seconds, ok, failed);
-    if (l->series != NULL)
+    if (l->series != NULL && l->series_error == 0)
         write_series(l, now, seconds, ok, failed);
     l->last_ns = now;
 }
@@ -159,8 +160,9 @@ void
 live_end(struct live *l)
 {
     if (l->series != NULL) {
-        live_tick(l); /* the last, shorter interval */
-        fclose(l->series);
+        live_tick(l);
+        if (fclose(l->series) != 0 && l->series_error == 0)
+            l->series_error = errno;
     }
     if (l->lines && l->terminal && l->last_ns > l->run->start_ns)
         fputs(ERASE_LINE, stderr);

@@ -14,7 +14,8 @@ struct live {
     const struct shared *run;
     const struct worker *worker;
     size_t workers;
-    FILE *series; /* NULL: none */
+    FILE *series;     /* NULL: none */
+    int series_error; /* errno of the first line that could not be written; 0: none */
     bool lines, terminal;
     uint64_t last_ns;
     struct tally *before, *now, *scratch;
@@ -27,6 +28,8 @@ int live_init(struct live *l, const struct shared *run, const struct worker *wor
 /* Shows what happened since the last call. */
 void live_tick(struct live *l);
 
+/* Writes the last, shorter interval and closes the series. Afterwards
+ * series_error says whether all of it was written. */
 void live_end(struct live *l);
 
 #endif

@@ -379,7 +379,8 @@ options_help(void)
                  row->argument ? row->argument : "");
         printf("  %s%-*s %s\n", row->letter ? "" : "    ", row->letter ? 31 : 27, left, row->help);
     }
-    puts("\nexit status: 0 all answered as expected, 1 usage or set-up, 2 nothing succeeded,\n"
-         "3 some requests failed or the SLO is missed, 4 measurement invalid and --strict,\n"
+    puts("\nexit status: 0 all answered as expected, 1 usage, set-up or writing failed,\n"
+         "2 nothing succeeded, 3 some requests failed or the SLO is missed,\n"
+         "4 measurement invalid and --strict,\n"
          "130 or 143 interrupted (the report is still printed). See load-client(1).");
 }

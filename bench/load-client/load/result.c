@@ -4,6 +4,19 @@
 
 #include <string.h>
 
+/* Values of <h> in slots above the greatest of <limit>. */
+static struct histogram_bounds
+beyond(const struct histogram *h, const struct histogram *limit)
+{
+    struct histogram_bounds found = {0};
+    size_t from = histogram_count(limit) > 0 ? histogram_slot(histogram_max(limit)) + 1 : 0;
+    for (size_t slot = from; slot < HISTOGRAM_SLOTS; slot++) {
+        found.count += counter_get(&h->slot[slot]);
+        found.sum_ns += (double)counter_get(&h->slot[slot]) * (double)histogram_slot_low(slot);
+    }
+    return found;
+}
+
 void
 result_complete(struct result *r)
 {
@@ -16,6 +29,7 @@ result_complete(struct result *r)
         histogram_add(&r->cut, &span[SPAN_FAILED]);
     histogram_add(&r->response, &span[SPAN_RESPONSE]);
     histogram_add_cut(&r->response, &r->cut, &r->bounds);
+    r->stuck = beyond(&span[SPAN_IN_FLIGHT], &span[SPAN_RESPONSE]);
 }
 
 bool
@@ -29,5 +43,5 @@ double
 result_stuck(const struct result *r)
 {
     double time_ns = r->elapsed_s * 1e9 * (double)r->connections;
-    return r->plan.rate_per_s > 0 || time_ns <= 0 ? 0 : r->bounds.sum_ns / time_ns;
+    return r->plan.rate_per_s > 0 || time_ns <= 0 ? 0 : r->stuck.sum_ns / time_ns;
 }

@@ -23,6 +23,8 @@ struct result {
     uint64_t listen_drops; /* of this machine's listen queues during the run */
     double started_at_s;   /* Unix time of the start */
     int interrupted;       /* signal number; 0: not */
+    bool part_interrupted; /* merged: some run was */
+    int series_error;      /* errno of the series file; 0: all is written */
     bool gave_up;
     bool accounting_closes;
     char server[64];          /* Server header of the first answer */
@@ -34,6 +36,7 @@ struct result {
     struct histogram cut;           /* ages of requests that were cut off */
     struct histogram response;      /* as SPAN_RESPONSE, with those that were cut off */
     struct histogram_bounds bounds; /* the values of <response> that are lower bounds */
+    struct histogram_bounds stuck;  /* those in flight at the end that outlasted every answer */
 };
 
 /* Makes the members at the end of <r> from its tally, when all has been

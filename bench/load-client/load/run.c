@@ -80,6 +80,8 @@ supervise(struct shared *run, struct result *result, struct worker *workers, siz
         if (clock_now_ns() >= tick_ns && ended < count) {
             live_tick(live);
             tick_ns += NS_PER_S;
+            if (live->series_error != 0)
+                atomic_store(&run->stop, true);
         }
     }
     close(signal_fd);
@@ -178,6 +180,10 @@ run(struct result *result, const struct options *o, struct target *target, const
         result->listen_drops = system_listen_drops() - drops;
     }
     live_end(&live);
+    result->series_error = live.series_error;
+    if (live.series_error != 0)
+        fprintf(stderr, "load-client: --series: cannot write %s: %s\n", o->series,
+                strerror(live.series_error));
     for (size_t i = 0; i < o->threads; i++)
         worker_free(&workers[i]);
     free(workers);

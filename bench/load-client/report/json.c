@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* json.c - see json.h. Recursive descent with a bounded depth. */
 #include "report/json.h"
-#include "protocol/bytes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +13,81 @@ static void
 skip_blanks(const char **p)
 {
     *p += strspn(*p, " \t\r\n");
+}
+
+#define REPLACEMENT 0xfffd /* stands for what is no character */
+
+/* Appends character <code> as UTF-8 (RFC 3629). */
+static void
+add_code(struct bytes *text, unsigned long code)
+{
+    if (code == 0 || (code >= 0xd800 && code < 0xe000))
+        code = REPLACEMENT;
+    unsigned count = code < 0x80 ? 0 : code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
+    static const unsigned char mark[] = {0, 0xc0, 0xe0, 0xf0};
+    char bytes[4] = {(char)(mark[count] | code >> (6 * count))};
+    for (unsigned i = 1; i <= count; i++)
+        bytes[i] = (char)(0x80 | (code >> (6 * (count - i)) & 0x3f));
+    bytes_add(text, bytes, count + 1);
+}
+
+/* Four hexadecimal digits behind "\\u" at <p>; -1 when there are none. */
+static long
+escaped_code(const char *p)
+{
+    if (p[0] != '\\' || p[1] != 'u' || strspn(p + 2, "0123456789abcdefABCDEF") < 4)
+        return -1;
+    char digits[5] = {p[2], p[3], p[4], p[5], 0};
+    return strtol(digits, NULL, 16);
+}
+
+/* Appends the character of the escape at <p>, which may be a surrogate pair.
+ * Returns the bytes of the escape; 0: it is none. */
+static size_t
+add_escape(struct bytes *text, const char *p)
+{
+    long high = escaped_code(p), low = -1;
+    if (high == -1)
+        return 0;
+    if (high >= 0xd800 && high < 0xdc00 && (low = escaped_code(p + 6)) >= 0xdc00 && low < 0xe000) {
+        add_code(text,
+                 0x10000 + (((unsigned long)high - 0xd800) << 10) + (unsigned long)low - 0xdc00);
+        return 12;
+    }
+    add_code(text, (unsigned long)high);
+    return 6;
+}
+
+/* Bytes of the UTF-8 character at <p>; 0 when there is none. */
+static size_t
+character(const unsigned char *p)
+{
+    size_t count = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
+    if (p[0] > 0xf4 || (p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f) ||
+        (p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f))
+        return 0;
+    for (size_t i = 1; i < count; i++)
+        if (p[i] >> 6 != 2)
+            return 0;
+    return count;
+}
+
+void
+json_quote(struct bytes *out, const char *text)
+{
+    bytes_add(out, "\"", 1);
+    while (*text != '\0') {
+        unsigned char c = (unsigned char)*text;
+        size_t n = character((const unsigned char *)text);
+        if (c == '"' || c == '\\')
+            bytes_print(out, "\\%c", c);
+        else if (n == 0 || c < ' ' || c == 0x7f)
+            bytes_print(out, "\\u%04x", n == 0 ? REPLACEMENT : c);
+        else
+            bytes_add(out, text, n);
+        text += n > 0 ? n : 1;
+    }
+    bytes_add(out, "\"", 1);
 }
 
 /* A string's text without quotes; NULL when it does not end. */
@@ -29,12 +103,9 @@ parse_string(const char **p)
             return text.data;
         }
         const char *escape = NULL;
-        if (*c == '\\' && c[1] == 'u' && strspn(c + 2, "0123456789abcdefABCDEF") >= 4) {
-            char digits[5] = {c[2], c[3], c[4], c[5], 0};
-            unsigned long code = strtoul(digits, NULL, 16);
-            char plain = code < 0x80 ? (char)code : '?';
-            bytes_add(&text, &plain, 1);
-            c += 5;
+        size_t n = add_escape(&text, c);
+        if (n > 0) {
+            c += n - 1;
         } else if (*c == '\\' && c[1] != '\0' && (escape = strchr(from, c[1])) != NULL) {
             bytes_add(&text, to + (escape - from), 1);
             c++;

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * json.h - reads JSON text (RFC 8259) into a tree, for merging results. No I/O.
+ * json.h - JSON text (RFC 8259): reads it into a tree, for merging results,
+ * and quotes strings. No I/O.
  */
 #ifndef JSON_H
 #define JSON_H
+
+#include "protocol/bytes.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,7 +19,7 @@ struct json {
     bool boolean;
     double number;
     uint64_t whole;     /* the number when it is a whole one below 2^64, exact */
-    char *text;         /* of a string; escapes beyond ASCII become '?' */
+    char *text;         /* of a string; UTF-8; NUL and half a surrogate pair become U+FFFD */
     char *name;         /* of a member of an object, else NULL */
     struct json *child; /* first element or member */
     struct json *next;
@@ -29,6 +32,9 @@ void json_free(struct json *j);
 
 /* Member <name> of an object; NULL when <j> is NULL, no object, or lacks it. */
 const struct json *json_member(const struct json *j, const char *name);
+
+/* Appends <text> as a JSON string. What is not UTF-8 becomes U+FFFD. */
+void json_quote(struct bytes *out, const char *text);
 
 /* Values with a fallback for "not there" or another type. */
 uint64_t json_whole(const struct json *j);   /* 0 */

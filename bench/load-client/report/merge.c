@@ -133,6 +133,10 @@ read_rest(struct result *r, struct options *o, const struct json *j)
     r->busiest_thread = busiest > r->busiest_thread ? busiest : r->busiest_thread;
     double waited = json_number(json_member(j, "client_waited_for_cpu"));
     r->waited_for_cpu = waited > r->waited_for_cpu ? waited : r->waited_for_cpu;
+    const struct json *interrupted = json_member(j, "interrupted");
+    r->part_interrupted |= interrupted != NULL && interrupted->boolean;
+    uint64_t warmup_ns = (uint64_t)llround(json_number(json_member(j, "warmup_s")) * 1e9);
+    o->warmup_ns = warmup_ns > o->warmup_ns ? warmup_ns : o->warmup_ns;
     r->cpu_s += json_number(json_member(j, "client_cpu_s"));
     r->peak_open += json_whole(json_member(j, "connections_open_peak"));
     r->listen_drops += json_whole(json_member(j, "listen_drops"));

@@ -12,6 +12,16 @@ quantile(struct bytes *names, struct bytes *values, const char *name, struct fig
         bytes_print(values, ",");
 }
 
+/* A field that holds any text: in quotes, and a quote within is doubled. */
+static void
+text(struct bytes *out, const char *s)
+{
+    bytes_add(out, "\"", 1);
+    for (; *s != '\0'; s++)
+        bytes_add(out, *s == '"' ? "\"\"" : s, *s == '"' ? 2 : 1);
+    bytes_add(out, "\"", 1);
+}
+
 void
 report_csv(struct bytes *out, const struct report *r)
 {
@@ -21,7 +31,8 @@ report_csv(struct bytes *out, const struct report *r)
     struct figures f;
     figures_of(&f, r->result);
     bytes_print(&names, "url,mode,connections,keep_alive,elapsed_s,started,ok,failed,in_flight");
-    bytes_print(&values, "\"%s\",%s,%llu,%d,%.6f,%llu,%llu,%llu,%llu", r->url,
+    text(&values, r->url);
+    bytes_print(&values, ",%s,%llu,%d,%.6f,%llu,%llu,%llu,%llu",
                 r->result->plan.rate_per_s > 0 ? "open" : "closed",
                 (unsigned long long)r->options->connections, r->options->keep_alive, f.elapsed_s,
                 f.started, f.ok, f.failed, f.in_flight);

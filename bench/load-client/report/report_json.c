@@ -4,27 +4,12 @@
  * that cannot be known from so few requests are null. The histograms are whole
  * (pairs of slot and count), so that results can be merged exactly.
  */
+#include "report/json.h"
 #include "report/report.h"
 
 #include <string.h>
 
 #define SCHEMA 1
-
-static void
-text(struct bytes *out, const char *s)
-{
-    bytes_add(out, "\"", 1);
-    for (; *s; s++) {
-        unsigned char c = (unsigned char)*s;
-        if (c == '"' || c == '\\')
-            bytes_print(out, "\\%c", c);
-        else if (c < ' ' || c >= 0x7f)
-            bytes_print(out, "\\u%04x", c);
-        else
-            bytes_add(out, s, 1);
-    }
-    bytes_add(out, "\"", 1);
-}
 
 /* {"a":1,"b":2} from parallel arrays. */
 static void
@@ -88,7 +73,7 @@ verdict(struct bytes *out, const struct verdict *v)
             if ((v->reason[i].grade == VERDICT_VALID) != notes)
                 continue;
             bytes_print(out, "%s", comma);
-            text(out, v->reason[i].text);
+            json_quote(out, v->reason[i].text);
             comma = ",";
         }
         bytes_print(out, notes ? "]" : "],\n\"notes\":[");
@@ -105,7 +90,7 @@ examples(struct bytes *out, const struct result *r)
         if (*r->example[i].text == '\0')
             continue;
         bytes_print(out, "%s\"%s\":", comma, tally_failure_names[i]);
-        text(out, r->example[i].text);
+        json_quote(out, r->example[i].text);
         comma = ",";
     }
     bytes_print(out, "}");
@@ -118,18 +103,18 @@ what(struct bytes *out, const struct report *r)
     const struct result *result = r->result;
     bytes_print(
         out, "{\"schema\":%d,\n\"client\":\"load-client " CLIENT_VERSION "\",\n\"url\":", SCHEMA);
-    text(out, r->url);
+    json_quote(out, r->url);
     bytes_print(out,
-                ",\n\"mode\":\"%s\",\n\"rate_per_s\":%.3f,\n\"connections\":%llu,\n"
+                ",\n\"mode\":\"%s\",\n\"rate_per_s\":%.10g,\n\"connections\":%llu,\n"
                 "\"threads\":%llu,\n\"keep_alive\":%s,\n\"warmup_s\":%.3f,\n"
-                "\"started_at_unix_s\":%.3f,\n\"server\":",
+                "\"started_at_unix_s\":%.6f,\n\"server\":",
                 result->plan.rate_per_s > 0 ? "open" : "closed", result->plan.rate_per_s,
                 (unsigned long long)o->connections, (unsigned long long)o->threads,
                 o->keep_alive ? "true" : "false", (double)o->warmup_ns / 1e9, result->started_at_s);
-    text(out, strcmp(result->server, "-") ? result->server : "");
+    json_quote(out, strcmp(result->server, "-") ? result->server : "");
     bytes_print(out, ",\n\"document_length\":%llu,\n\"interrupted\":%s,\n",
                 (unsigned long long)result->document_length,
-                result->interrupted ? "true" : "false");
+                result->interrupted || result->part_interrupted ? "true" : "false");
 }
 
 static void
@@ -142,7 +127,7 @@ objectives(struct bytes *out, const struct report *r)
         if (o.known)
             slo_value(value, sizeof(value), &r->slo->term[i], o.value);
         bytes_print(out, "%s{\"term\":", i ? "," : "");
-        text(out, r->slo->term[i].text);
+        json_quote(out, r->slo->term[i].text);
         bytes_print(out, ",\"value\":\"%s\",\"held\":%s}", value, o.held ? "true" : "false");
     }
     bytes_print(out, "],\n");
@@ -170,12 +155,12 @@ report_json(struct bytes *out, const struct report *r)
     figures_of(&f, r->result);
     what(out, r);
     bytes_print(out,
-                "\"elapsed_s\":%.6f,\n\"requests\":{\"started\":%llu,\"ok\":%llu,"
+                "\"elapsed_s\":%.9f,\n\"requests\":{\"started\":%llu,\"ok\":%llu,"
                 "\"failed\":%llu,\"in_flight\":%llu},\n\"failures\":",
                 f.elapsed_s, f.started, f.ok, f.failed, f.in_flight);
     object(out, tally_failure_names, t->failed, FAILURES);
     bytes_print(out, ",\n\"status\":");
-    object(out, classes + 1, t->status + 1, 5);
+    object(out, classes, t->status, 6);
     bytes_print(out, ",\n\"events\":");
     object(out, tally_event_names, t->event, EVENTS);
     bytes_print(out, ",\n");

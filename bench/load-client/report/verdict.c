@@ -15,6 +15,7 @@ const char *const verdict_names[3] = {"valid", "suspect", "invalid"};
 #define WAITED_NOTE     0.10 /* of the time, ready to run */
 #define WAITED_SUSPECT  0.30
 #define RATE_INVALID    0.98 /* achieved of the rate asked for */
+#define UNSENT_SUSPECT  0.01 /* of the requests that were due */
 #define LAG_OF_P99      0.10 /* p99 of the schedule lag, of p99 of the response */
 #define PAUSED_LIMIT    0.05 /* of the connections' time */
 #define PAUSED_MS       1.0  /* of each connection; a server that closes at once takes less */
@@ -24,15 +25,33 @@ const char *const verdict_names[3] = {"valid", "suspect", "invalid"};
 void
 verdict_object(struct verdict *v, enum grade grade, const char *format, ...)
 {
-    if (v->count == sizeof(v->reason) / sizeof(v->reason[0]))
+    const size_t places = sizeof(v->reason) / sizeof(v->reason[0]);
+    if (grade > v->grade)
+        v->grade = grade;
+    if (v->count == places) {
+        v->more += v->more == 0 ? 2 : 1; /* the reason that stood there, and this one */
+        snprintf(v->reason[places - 1].text, sizeof(v->reason[0].text), "%zu more reasons",
+                 v->more);
         return;
+    }
     va_list list;
     va_start(list, format);
     vsnprintf(v->reason[v->count].text, sizeof(v->reason[0].text), format, list);
     va_end(list);
     v->reason[v->count++].grade = grade;
-    if (grade > v->grade)
-        v->grade = grade;
+}
+
+struct words {
+    char text[64];
+};
+
+/* "1 request", "2 requests". */
+static struct words
+counted(unsigned long long n, const char *noun)
+{
+    struct words w;
+    snprintf(w.text, sizeof(w.text), "%llu %s%s", n, noun, n == 1 ? "" : "s");
+    return w;
 }
 
 static void
@@ -53,40 +72,39 @@ judge_client(struct verdict *v, const struct result *r, const struct circumstanc
                        "times include that; the machine is short of processors",
                        r->waited_for_cpu * 100);
     if (tally_count(&r->tally, EVENT_NO_PORTS))
-        verdict_object(
-            v, VERDICT_INVALID,
-            "local ports ran out %llu times (%u available): keep connections (-k), or widen "
-            "net.ipv4.ip_local_port_range",
-            tally_count(&r->tally, EVENT_NO_PORTS), c->ports);
+        verdict_object(v, VERDICT_INVALID,
+                       "local ports ran out %s (%u available): keep connections (-k), or widen "
+                       "net.ipv4.ip_local_port_range",
+                       counted(tally_count(&r->tally, EVENT_NO_PORTS), "time").text, c->ports);
     if (tally_count(&r->tally, EVENT_NO_DESCRIPTORS))
-        verdict_object(v, VERDICT_INVALID, "descriptors ran out %llu times: raise 'ulimit -n'",
-                       tally_count(&r->tally, EVENT_NO_DESCRIPTORS));
+        verdict_object(v, VERDICT_INVALID, "descriptors ran out %s: raise 'ulimit -n'",
+                       counted(tally_count(&r->tally, EVENT_NO_DESCRIPTORS), "time").text);
 }
 
 /* Requests that had waited longer than any answer took when the run ended. */
 static void
 judge_waiting(struct verdict *v, const struct result *r)
 {
-    unsigned long long waiting = r->bounds.count;
-    double longest_s = (double)histogram_max(&r->response) / 1e9, stuck = result_stuck(r);
+    unsigned long long waiting = r->stuck.count;
+    double longest_s = (double)histogram_max(&r->tally.span[SPAN_IN_FLIGHT]) / 1e9,
+           stuck = result_stuck(r);
     if (waiting == 0 || counter_get(&r->tally.ok) == 0)
         return;
-    const char *s = waiting == 1 ? "" : "s";
     if (stuck > RESULT_STUCK)
         verdict_object(
             v, VERDICT_INVALID,
-            "%llu request%s had waited up to %.3f s for an answer that never came, %.0f %% "
+            "%s had waited up to %.3f s for an answer that never came, %.0f %% "
             "of the connections' time: a closed loop sends nothing on them meanwhile, so "
             "the percentiles say too little; use -R",
-            waiting, s, longest_s, stuck * 100);
+            counted(waiting, "request").text, longest_s, stuck * 100);
     else
         verdict_object(v,
                        (double)waiting > 0.01 * (double)histogram_count(&r->response)
                            ? VERDICT_SUSPECT
                            : VERDICT_VALID,
-                       "%llu request%s had waited up to %.3f s without a right answer, longer than "
+                       "%s had waited up to %.3f s at the end, longer than "
                        "any answer took: the percentiles count them with at least that",
-                       waiting, s, longest_s);
+                       counted(waiting, "request").text, longest_s);
 }
 
 /* Share of the connections' time, 0 to 1, that went into a pause of the client's own. */
@@ -115,9 +133,9 @@ judge_pauses(struct verdict *v, const struct result *r, const struct circumstanc
     if (tally_count(t, EVENT_LEFT_OPEN))
         verdict_object(
             v, VERDICT_VALID,
-            "the server left %llu connections open that it was asked to close; the client "
-            "closed them, and soon without waiting for the server",
-            tally_count(t, EVENT_LEFT_OPEN));
+            "the server left %s open that it was asked to close; the client closed what was left "
+            "open, and soon without waiting",
+            counted(tally_count(t, EVENT_LEFT_OPEN), "connection").text);
     if (backoff > PAUSED_LIMIT)
         verdict_object(
             v, VERDICT_SUSPECT,
@@ -160,14 +178,19 @@ judge_open_loop(struct verdict *v, const struct result *r, const struct circumst
                 "measured: the machine is too busy",
                 late / 1e6);
     }
-    if (tally_count(&r->tally, EVENT_UNSENT))
-        verdict_object(v, VERDICT_SUSPECT, "%llu requests were due at the end and not sent",
-                       tally_count(&r->tally, EVENT_UNSENT));
+    double unsent = (double)tally_count(&r->tally, EVENT_UNSENT);
+    if (unsent > 0)
+        verdict_object(v,
+                       unsent > UNSENT_SUSPECT * (unsent + (double)counter_get(&r->tally.started))
+                           ? VERDICT_SUSPECT
+                           : VERDICT_VALID,
+                       "%s due at the end and not sent; the percentiles count how long each had "
+                       "waited",
+                       counted(tally_count(&r->tally, EVENT_UNSENT), "request").text);
     if (tally_count(&r->tally, EVENT_QUEUED))
         verdict_object(v, VERDICT_VALID,
-                       "%llu requests waited for a free connection, which their "
-                       "response time includes",
-                       tally_count(&r->tally, EVENT_QUEUED));
+                       "%s waited for a free connection; the response time includes that",
+                       counted(tally_count(&r->tally, EVENT_QUEUED), "request").text);
 }
 
 static void
@@ -190,48 +213,70 @@ judge_closed_loop(struct verdict *v, const struct result *r, const struct circum
 }
 
 static void
-judge_server(struct verdict *v, const struct result *r, const struct circumstances *c)
+judge_connections(struct verdict *v, const struct result *r, const struct circumstances *c)
 {
     const struct tally *t = &r->tally;
-    const struct histogram *connect = &t->span[SPAN_CONNECT];
+    unsigned long long never = tally_count(t, EVENT_NEVER_SERVED);
     uint64_t wanted = c->options->connections;
+    bool kept = c->options->keep_alive;
     if (r->plan.requests > 0 && r->plan.requests < wanted)
         wanted = r->plan.requests;
     if (r->gave_up)
         verdict_object(v, VERDICT_INVALID, "gave up: the server could not be reached");
-    else if (c->options->keep_alive && r->plan.rate_per_s == 0 && r->peak_open < wanted &&
-             r->elapsed_s >= 1)
-        verdict_object(v, VERDICT_SUSPECT, "at most %llu of %llu connections were open together",
-                       (unsigned long long)r->peak_open, (unsigned long long)wanted);
-    if (tally_count(&r->tally, EVENT_NEVER_SERVED) && counter_get(&t->ok) > 0)
-        verdict_object(v, c->fcgi && c->options->keep_alive ? VERDICT_INVALID : VERDICT_SUSPECT,
-                       "%llu connections were accepted but never served%s",
-                       tally_count(&r->tally, EVENT_NEVER_SERVED),
-                       c->fcgi && c->options->keep_alive
+    else if (kept && r->plan.rate_per_s == 0 && r->peak_open < wanted && r->elapsed_s >= 1)
+        verdict_object(v, VERDICT_SUSPECT, "at most %llu of %s open together",
+                       (unsigned long long)r->peak_open, counted(wanted, "connection").text);
+    if (never > 0 && counter_get(&t->ok) > 0)
+        verdict_object(v, c->fcgi && kept ? VERDICT_INVALID : VERDICT_SUSPECT,
+                       "%s accepted but never served%s", counted(never, "connection").text,
+                       c->fcgi && kept
                            ? ": kept FastCGI connections outnumber the server's children; lower -c"
                            : "");
-    if (tally_count(&r->tally, EVENT_QUEUE_FULL))
+    if (tally_count(t, EVENT_QUEUE_FULL))
         verdict_object(v, VERDICT_SUSPECT,
-                       "the server's listen queue was full %llu times: raise its "
-                       "backlog (and net.core.somaxconn), or lower -c",
-                       tally_count(&r->tally, EVENT_QUEUE_FULL));
+                       "the server's listen queue was full %s: raise its backlog (and "
+                       "net.core.somaxconn), or lower -c",
+                       counted(tally_count(t, EVENT_QUEUE_FULL), "time").text);
+    bool slow = histogram_max(&t->span[SPAN_CONNECT]) > LISTEN_RETRY_NS;
     if (r->listen_drops > 0 && c->local)
-        verdict_object(
-            v, histogram_max(connect) > LISTEN_RETRY_NS ? VERDICT_SUSPECT : VERDICT_VALID,
-            "listen queues of this machine turned %llu connects away (TcpExt ListenDrops); "
-            "each retry costs 1 s or more",
-            (unsigned long long)r->listen_drops);
-    if (tally_count(&r->tally, EVENT_REDONE))
+        verdict_object(v, slow ? VERDICT_SUSPECT : VERDICT_VALID,
+                       "listen queues of this machine turned %s away (TcpExt ListenDrops); each "
+                       "retry costs 1 s or more",
+                       counted(r->listen_drops, "connect").text);
+    if (tally_count(t, EVENT_REDONE))
         verdict_object(v, VERDICT_VALID,
-                       "%llu requests were sent again: the server had ended the kept connection "
-                       "before it answered",
-                       tally_count(&r->tally, EVENT_REDONE));
-    if (tally_count(&r->tally, EVENT_OVERLOADED))
-        verdict_object(v, VERDICT_VALID, "%llu FastCGI answers said OVERLOADED",
-                       tally_count(&r->tally, EVENT_OVERLOADED));
-    if (tally_count(&r->tally, EVENT_SURPLUS))
-        verdict_object(v, VERDICT_SUSPECT, "surplus bytes followed %llu answers",
-                       tally_count(&r->tally, EVENT_SURPLUS));
+                       "%s sent again: the server had ended the kept connection before it answered",
+                       counted(tally_count(t, EVENT_REDONE), "request").text);
+}
+
+/* Bodies that differ from the first answer's: the page varies, or it is wrong. */
+static void
+judge_bodies(struct verdict *v, const struct result *r, const struct options *o)
+{
+    unsigned long long length = counter_get(&r->tally.failed[FAIL_LENGTH]);
+    unsigned long long body = counter_get(&r->tally.failed[FAIL_BODY]);
+    unsigned long long answers = length + body + counter_get(&r->tally.ok);
+    if (length + body == 0 || o->expect_body != NULL || o->expect_length >= 0)
+        return;
+    verdict_object(
+        v, length + body > answers / 2 ? VERDICT_SUSPECT : VERDICT_VALID,
+        "%llu of %s differ from the first one (%llu in length, %llu in content only): if "
+        "the page varies give -l, else name the right one with --expect-length or "
+        "--expect-body",
+        length + body, counted(answers, "answer").text, length, body);
+}
+
+static void
+judge_answers(struct verdict *v, const struct result *r, const struct circumstances *c)
+{
+    const struct tally *t = &r->tally;
+    judge_bodies(v, r, c->options);
+    if (tally_count(t, EVENT_OVERLOADED))
+        verdict_object(v, VERDICT_VALID, "%s of FastCGI said OVERLOADED",
+                       counted(tally_count(t, EVENT_OVERLOADED), "answer").text);
+    if (tally_count(t, EVENT_SURPLUS))
+        verdict_object(v, VERDICT_SUSPECT, "surplus bytes followed %s",
+                       counted(tally_count(t, EVENT_SURPLUS), "answer").text);
 }
 
 void
@@ -239,7 +284,8 @@ verdict_judge(struct verdict *v, const struct result *r, const struct circumstan
 {
     *v = (struct verdict){0};
     judge_client(v, r, c);
-    judge_server(v, r, c);
+    judge_connections(v, r, c);
+    judge_answers(v, r, c);
     judge_waiting(v, r);
     judge_pauses(v, r, c);
     if (r->plan.rate_per_s > 0)
@@ -250,4 +296,6 @@ verdict_judge(struct verdict *v, const struct result *r, const struct circumstan
         verdict_object(v, VERDICT_INVALID, "no request succeeded");
     if (r->interrupted)
         verdict_object(v, VERDICT_SUSPECT, "interrupted before the end");
+    if (r->series_error)
+        verdict_object(v, VERDICT_SUSPECT, "ended when the series could not be written");
 }

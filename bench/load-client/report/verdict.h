@@ -15,10 +15,11 @@ extern const char *const verdict_names[3];
 struct verdict {
     enum grade grade; /* the worst of the reasons */
     size_t count;
+    size_t more; /* reasons for which there was no place */
     struct {
         enum grade grade; /* VALID: worth knowing, no objection */
-        char text[256];
-    } reason[16];
+        char text[400];
+    } reason[64];
 };
 
 /* What the judgement needs to know besides the result. */
@@ -30,7 +31,7 @@ struct circumstances {
 };
 
 /* Adds a reason; the verdict becomes at least as bad as <grade>. Reasons beyond
- * the last place are dropped. */
+ * the last place are counted in it. */
 void verdict_object(struct verdict *v, enum grade grade, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -34,6 +34,7 @@ t.case("expectations", function()
         load.summary(report, result))
     t.like(report.examples.body, "GET /differs.*begins 'h[ae]llo'", "the first one is shown")
     report = load.run { "-n", 20, server.url .. "longer" }
+    t.like(table.concat(report.reasons, "; "), "give %-l", "with the remedy in the verdict")
     t.ok(report.failures.length > 10 and report.requests.ok + report.requests.failed == 20, "so are other lengths")
     report, result = load.run { "-n", 20, "--variable", server.url .. "longer" }
     t.ok(report.requests.ok == 20 and result.status == 0, "unless --variable says that they vary")

@@ -156,6 +156,46 @@ the_client_s_own_pauses_are_told(void **state)
 }
 
 static void
+one_unsent_request_is_no_reason_to_doubt(void **state)
+{
+    (void)state;
+    succeed(4287, 2);
+    result->plan.rate_per_s = 2144;
+    tally_event(&result->tally, EVENT_UNSENT);
+    assert_int_equal(judge(false), VERDICT_VALID);
+    assert_true(says("1 request due at the end"));
+    counter_set(&result->tally.event[EVENT_UNSENT], 50);
+    assert_int_equal(judge(false), VERDICT_SUSPECT);
+    assert_true(says("50 requests due at the end"));
+}
+
+static void
+a_page_that_varies_is_told_with_its_remedy(void **state)
+{
+    (void)state;
+    options.expect_length = -1;
+    succeed(1, 1);
+    fail_some(FAIL_LENGTH, 1599);
+    assert_int_equal(judge(false), VERDICT_SUSPECT);
+    assert_true(says("1599 of 1600 answers differ") && says("give -l"));
+    options.expect_length = 5; /* the user knows */
+    judge(false);
+    assert_false(says("give -l"));
+}
+
+static void
+reasons_without_a_place_are_counted(void **state)
+{
+    (void)state;
+    struct verdict v = {0};
+    for (int i = 0; i < 70; i++)
+        verdict_object(&v, i == 69 ? VERDICT_INVALID : VERDICT_VALID, "reason %d", i);
+    assert_int_equal(v.count, 64);
+    assert_string_equal(v.reason[63].text, "7 more reasons");
+    assert_int_equal(v.grade, VERDICT_INVALID);
+}
+
+static void
 requests_that_were_never_answered_are_told(void **state)
 {
     (void)state;
@@ -191,6 +231,9 @@ main(void)
         TEST(exhaustion_is_named_with_its_remedy),
         TEST(starved_fastcgi_connections_are_named),
         TEST(the_client_s_own_pauses_are_told),
+        TEST(one_unsent_request_is_no_reason_to_doubt),
+        TEST(a_page_that_varies_is_told_with_its_remedy),
+        TEST(reasons_without_a_place_are_counted),
         TEST(requests_that_were_never_answered_are_told),
         TEST(nothing_succeeded_is_invalid),
     };
