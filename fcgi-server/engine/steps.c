@@ -138,7 +138,7 @@ steps_call(struct slow_watch *watch, int64_t now_ns, bool watched, struct reques
 static const char *
 param_of(void *request, const char *name)
 {
-    return request_param(request, name, NULL);
+    return request_value(request, name, NULL);
 }
 
 static void

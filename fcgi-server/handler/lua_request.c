@@ -98,8 +98,8 @@ header(lua_State *L)
     const char *value = luaL_checklstring(L, 3, &value_length);
     if (strlen(name) != name_length || strlen(value) != value_length ||
         fh_header(task->request, name, value) == -1) {
-        return luaL_error(L, "header: refused: not a header name, or a control character in it, "
-                             "or the head is full or has left already");
+        return luaL_error(L, "header: refused: not a header name or one of the web server's, or a "
+                             "control character in it, or the head is full or has left already");
     }
     task->answered = true;
     return 0;

@@ -6,6 +6,7 @@
 #include "request/response.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -21,7 +22,7 @@ of(struct fh_request *head)
 static const char *
 do_param(struct fh_request *head, const char *name, size_t *length)
 {
-    return request_param(of(head), name, length);
+    return request_value(of(head), name, length);
 }
 
 static const char *
@@ -139,6 +140,12 @@ settle(struct request *request, enum fh_result result)
         log_error("%s: returned %d%s (%s)", request->entry->file, (int)result,
                   result == FH_WAIT ? " without fh_wait(), or has no resume" : "", what);
         result = FH_ERROR;
+    }
+    if (result == FH_OK && response_is_short(request)) {
+        request_describe(request, what, sizeof what);
+        log_error("%s: %" PRIu64 " bytes were written of a Content-Length of %" PRId64, what,
+                  request->written, request->length);
+        request->broken = true;
     }
     if (result == FH_OK || request->broken)
         return FH_OK;

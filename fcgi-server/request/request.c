@@ -110,19 +110,70 @@ request_set_params(struct request *request, char *bytes, size_t length)
     return 0;
 }
 
+/* The next parameter <name> from <i> on; NULL behind the last. */
+static struct request_param *
+find_param(const struct request *request, const char *name, size_t i)
+{
+    size_t name_length = strlen(name);
+    for (; i < request->param_count; i++) {
+        struct request_param *param = &request->params[i];
+        if (param->name_length == name_length && memcmp(param->name, name, name_length) == 0)
+            return param;
+    }
+    return NULL;
+}
+
 const char *
 request_param(const struct request *request, const char *name, size_t *length)
 {
-    size_t name_length = strlen(name);
-    for (size_t i = 0; i < request->param_count; i++) {
-        const struct request_param *param = &request->params[i];
-        if (param->name_length == name_length && memcmp(param->name, name, name_length) == 0) {
-            if (length != NULL)
-                *length = param->value_length;
-            return param->value;
-        }
+    const struct request_param *param = find_param(request, name, 0);
+    if (param == NULL)
+        return NULL;
+    if (length != NULL)
+        *length = param->value_length;
+    return param->value;
+}
+
+/* All values of <name>, of which <first> is the first, become one; the others are no parameters any
+ * more. Left as they are when out of memory. */
+static void
+join_params(struct request *request, struct request_param *first, const char *name)
+{
+    const struct request_param *base = request->params;
+    struct request_param *next = first;
+    size_t length = first->value_length;
+    while ((next = find_param(request, name, (size_t)(next - base) + 1)) != NULL)
+        length += 2 + (size_t)next->value_length;
+    if (length == first->value_length || length > UINT32_MAX)
+        return;
+    char *joined = arena_alloc(&request->arena, length + 1);
+    if (joined == NULL)
+        return;
+    const char *separator = strcmp(name, "HTTP_COOKIE") == 0 ? "; " : ", ";
+    memcpy(joined, first->value, first->value_length);
+    char *to = joined + first->value_length;
+    for (next = first; (next = find_param(request, name, (size_t)(next - base) + 1)) != NULL;) {
+        memcpy(to, separator, 2);
+        memcpy(to + 2, next->value, next->value_length);
+        to += 2 + next->value_length;
+        next->name_length = 0;
     }
-    return NULL;
+    *to = '\0';
+    first->value = joined;
+    first->value_length = (uint32_t)length;
+}
+
+const char *
+request_value(struct request *request, const char *name, size_t *length)
+{
+    struct request_param *first = find_param(request, name, 0);
+    if (first == NULL)
+        return NULL;
+    if (strncmp(name, "HTTP_", 5) == 0)
+        join_params(request, first, name);
+    if (length != NULL)
+        *length = first->value_length;
+    return first->value;
 }
 
 const char *

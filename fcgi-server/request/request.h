@@ -121,8 +121,14 @@ void request_add_param(struct request *request, struct request_param param);
  * Returns 0, or an HTTP status: 400 malformed, 500 out of memory. */
 int request_set_params(struct request *request, char *bytes, size_t length);
 
-/* The parameter <name> or NULL; as fh_param(), for the server's own use. */
+/* The parameter <name> or NULL; the first one when it came twice. For the server's own use. */
 const char *request_param(const struct request *request, const char *name, size_t *length);
+
+/* As fh_param(): of the request's headers (HTTP_...) that came more than once, all values as one,
+ * the way RFC 9110, section 5.3, and RFC 6265, section 5.4, join them. CGI has the web server do
+ * that (RFC 3875, section 4.1.18), which HAProxy, h2o and nginx before 1.23 leave to the
+ * application. */
+const char *request_value(struct request *request, const char *name, size_t *length);
 
 /* The path that the router decides on, and its length: SCRIPT_NAME followed by
  * PATH_INFO, or else DOCUMENT_URI, or else REQUEST_URI up to the '?'. "/" if there

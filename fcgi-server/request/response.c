@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "request/response.h"
+#include "base/log.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -121,6 +123,30 @@ response_sends_body(const struct request *request)
     return !request->is_head && !is_bodiless(request->status);
 }
 
+/* The handler's Content-Length was too small. While the head is here the server counts instead;
+ * later, more bytes would be taken for the next answer on the client's connection. */
+static int
+outgrow_length(struct request *request)
+{
+    char what[256];
+    if (request->head_sent) {
+        request_describe(request, what, sizeof what);
+        log_error("%s: more was written than the Content-Length of %" PRId64 " bytes", what,
+                  request->length);
+        request->broken = true;
+        return -1;
+    }
+    request->length = -1;
+    return 0;
+}
+
+bool
+response_is_short(const struct request *request)
+{
+    return request->head_sent && response_sends_body(request) && request->length >= 0 &&
+           request->written < (uint64_t)request->length;
+}
+
 int
 response_write(struct fh_request *head, const void *data, size_t length)
 {
@@ -131,6 +157,9 @@ response_write(struct fh_request *head, const void *data, size_t length)
     request->written += length;
     if (!response_sends_body(request))
         return 0;
+    if (request->length >= 0 && request->written > (uint64_t)request->length &&
+        outgrow_length(request) == -1)
+        return -1;
     while (length > 0) {
         size_t part = REQUEST_OUT_MAX - request->out_length;
         part = part < length ? part : length;
@@ -252,14 +281,27 @@ add_line(struct request *request, const char *name, size_t name_length, const ch
     return 0;
 }
 
+/* Headers that are not a handler's to send. "Status" is how CGI spells what fh_status() is for; the
+ * others are about the connection to the client, which is the web server's alone (RFC 3875,
+ * section 6.3.4). HAProxy 2.6 ends itself over a Transfer-Encoding. */
+static bool
+is_reserved(const char *name)
+{
+    static const char *const reserved[] = {
+        "Status", "Connection", "Keep-Alive",        "Proxy-Connection",
+        "TE",     "Trailer",    "Transfer-Encoding", "Upgrade"};
+    for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
+        if (strcasecmp(name, reserved[i]) == 0)
+            return true;
+    return false;
+}
+
 int
 response_header(struct fh_request *head, const char *name, const char *value)
 {
     struct request *request = of(head);
     size_t length = strlen(value);
-    /* "Status" is how CGI spells what fh_status() is for. */
-    if (request->head_sent || !is_token(name) || !is_value(value) ||
-        strcasecmp(name, "Status") == 0)
+    if (request->head_sent || !is_token(name) || !is_value(value) || is_reserved(name))
         return -1;
     if (strcasecmp(name, "Content-Type") == 0)
         return set_type(request, value, length);

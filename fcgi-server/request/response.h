@@ -25,6 +25,10 @@ void response_refuse(struct request *request, int status);
  * body; then Content-Length says so. Sets head_sent. */
 size_t response_head(struct request *request, char *to, bool complete);
 
+/* Whether the head told a Content-Length and fewer bytes followed: the answer is not whole, and
+ * only closing tells. */
+bool response_is_short(const struct request *request);
+
 /* Whether body bytes may follow the head: not after HEAD, 204 and 304. */
 bool response_sends_body(const struct request *request);
 
