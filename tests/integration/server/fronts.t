@@ -98,10 +98,10 @@ local function uploads(web, path)
         local name = size .. " bytes, length unknown"
         local limits = UNKNOWN[web.kind] or { least = 0, most = #noise }
         if size < limits.least or size > limits.most then
-            t.is(answer.status, 411, name .. ": refused")
-            t.like(answer.body, "Content%-Length", name .. ": and told what to send")
-        elseif web.kind == "caddy" and answer.status == 400 then
-            t.skip(name, "the server refuses CONTENT_LENGTH -1")
+            -- Of a large one the client may still send when HAProxy closes, and hear no reason.
+            local unheard = size == #noise and not answer.status and (answer.exit == 55 or answer.exit == 56)
+            t.ok(unheard or answer.status == 411 and answer.body:find("Content%-Length"), name .. ": refused, with what to send",
+                ("%s %s %s"):format(tostring(answer.status), answer.body, answer.error))
         else
             t.ok(answer.status == 200 and answer.body == noise:sub(1, size), name,
                 ("%s, %d bytes, %s"):format(tostring(answer.status), #answer.body, answer.error))
@@ -124,9 +124,6 @@ local function slow_chunks(web)
     end
     local text = c:read_all(10)
     c:close()
-    if web.kind == "caddy" and text:find("^HTTP/1.1 400") then
-        return t.skip("chunks that arrive one by one", "the server refuses CONTENT_LENGTH -1")
-    end
     t.like(text, "^HTTP/1.1 200 .*abcdefg", "chunks that arrive one by one")
 end
 
