@@ -103,7 +103,8 @@ struct fh_handler {
 
 /* The value of the FastCGI parameter <name>, such as "REQUEST_METHOD"; NULL if
  * it was not sent. Sent twice, the first one counts; but headers of the request
- * (HTTP_...) are joined by ", ", cookies by "; ". NUL-terminated; its length is stored in <length> unless that is NULL. */
+ * (HTTP_...) are joined by ", ", cookies by "; ". NUL-terminated; its length is stored in <length>
+ * unless that is NULL. */
 static inline const char *
 fh_param(struct fh_request *request, const char *name, size_t *length)
 {
@@ -138,7 +139,8 @@ fh_status(struct fh_request *request, int code)
 
 /* Adds a response header. Returns 0, or -1 if <name> is no header name or the web server's alone
  * (Connection, Transfer-Encoding and the like; the manual lists them), <value> holds a control
- * character other than a tab, the head is full (the manual gives the limit) or has left already. Setting Content-Type again replaces it. */
+ * character other than a tab, the head is full (the manual gives the limit) or has left already.
+ * Setting Content-Type again replaces it. */
 static inline int
 fh_header(struct fh_request *request, const char *name, const char *value)
 {
