@@ -60,7 +60,7 @@ setup: ## install the Debian packages that are missing
 # --- programs -----------------------------------------------------------------
 
 $(BUILD)/fcgi-server: $(server_obj) $(BUILD)/flags
-	$(call say,LD,$@)$(CC) $(LINK) $(LDFLAGS) -o $@ $(server_obj) $(LUA_LIBS) $(FCGI_LIBS) -ldl -lpthread
+	$(call say,LD,$@)$(CC) $(LINK) $(LDFLAGS) -o $@ $(server_obj) $(LUA_LIBS) $(FCGI_LIBS) -lm -ldl -lpthread
 
 $(BUILD)/load-client: $(client_obj) $(BUILD)/flags
 	$(call say,LD,$@)$(CC) $(LINK) $(LDFLAGS) -o $@ $(client_obj) $(LLHTTP_LIBS) -lm -lpthread

@@ -33,6 +33,18 @@ descriptors_secure(void)
     return 0;
 }
 
+int
+descriptors_lift(int fd)
+{
+    if (fd < 0 || fd > STDERR_FILENO)
+        return fd;
+    int lifted = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    int reason = errno;
+    close(fd);
+    errno = reason;
+    return lifted;
+}
+
 static int
 ascending(const void *a, const void *b)
 {

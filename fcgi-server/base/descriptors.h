@@ -35,4 +35,8 @@ int descriptors_receive(int socket, int *fds, size_t count);
  * not block. Returns 0, or -1 with errno. */
 int descriptors_pipe(int ends[2], int nonblock);
 
+/* Moves a new descriptor away from 0, 1 and 2, one of which code of others must have closed
+ * if the kernel gave it out. Returns it, or -1 with errno; then <fd> is closed. */
+int descriptors_lift(int fd);
+
 #endif

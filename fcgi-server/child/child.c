@@ -12,6 +12,7 @@
 #include "config/engines.h"
 #include "engine/engine.h"
 #include "handler/router.h"
+#include "handler/side_effects.h"
 #include "status/child_logs.h"
 #include "status/status.h"
 
@@ -21,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 static struct {
@@ -139,6 +141,7 @@ on_master_death(int number)
     (void)number;
     kill(getpid(), SIGHUP);
     signal(SIGALRM, SIG_DFL);
+    side_effects_keep_alarm();
     alarm((unsigned)(self.heritage->config->stop_timeout_ms / 1000 + 1));
 }
 
@@ -217,9 +220,11 @@ clean_environment(void)
 static int
 seed(void)
 {
-    uint64_t bits = (uint64_t)clock_ns() ^ (uint64_t)getpid() << 32;
-    srand((unsigned)(bits ^ bits >> 32));
-    srandom((unsigned)(bits ^ bits >> 32));
+    unsigned bits[2] = {(unsigned)clock_ns(), (unsigned)getpid()};
+    if (getrandom(bits, sizeof bits, GRND_NONBLOCK) == -1 && errno != EAGAIN)
+        return fail("getrandom");
+    srand(bits[0]);
+    srandom(bits[1]);
     return 0;
 }
 
@@ -240,13 +245,17 @@ load_handlers(const struct config *config, char *error, size_t error_size)
                 .allow_os = config->allow_lua_os,
                 .no_jit = config->lua_no_jit},
     };
-    return router_new(&options, error, error_size);
+    struct router *router = router_new(&options, error, error_size);
+    size_t length = strlen(error);
+    if (router == NULL && config->user != NULL) /* who often may not do what init() tries */
+        snprintf(error + length, error_size - length, "; loaded as user '%s'", config->user);
+    return router;
 }
 
 static int
 open_handlers(void)
 {
-    char error[1024];
+    char error[1024] = "";
     status_setup(self.heritage->config, self.heritage->board, self.heritage->listen_fd);
     self.router = load_handlers(self.heritage->config, error, sizeof error);
     process_end_copy();
@@ -307,8 +316,10 @@ int
 child_live(const struct heritage *heritage)
 {
     static int (*const steps[])(void) = {
-        take_descriptors,    open_orders,   seed,          become_user,    follow_master,
-        process_note_copies, open_handlers, choose_engine, prepare_engine, report_ready,
+        take_descriptors,  open_orders,       seed,
+        become_user,       follow_master,     process_note_copies,
+        side_effects_note, clean_environment, open_handlers,
+        choose_engine,     prepare_engine,    report_ready,
     };
     self.heritage = heritage;
     atomic_store_explicit(&heritage->slot->pid, getpid(), memory_order_relaxed);
@@ -333,5 +344,9 @@ child_probe(const struct config *config, pid_t parent, char *error, size_t error
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* an init() that hangs must not outlive us */
     if (getppid() != parent)
         return -1;
+    if (side_effects_note() == -1) {
+        snprintf(error, error_size, "out of memory");
+        return -1;
+    }
     return load_handlers(config, error, error_size) != NULL ? 0 : -1;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/steps.h"
+#include "base/descriptors.h"
 #include "base/log.h"
 #include "base/process.h"
 #include "config/client_list.h"
@@ -7,6 +8,7 @@
 #include "engine/slow_watch.h"
 #include "engine/time_limit.h"
 #include "handler/router.h"
+#include "handler/side_effects.h"
 #include "request/dispatch.h"
 #include "request/intake.h"
 #include "request/request.h"
@@ -19,6 +21,7 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/socket.h>
@@ -29,7 +32,9 @@
 struct intake_limits
 steps_limits(const struct config *config)
 {
+    const char *spool_folder = getenv("TMPDIR");
     return (struct intake_limits){
+        .spool_folder = strdup(spool_folder != NULL ? spool_folder : "/tmp"),
         .params_max = config->params_max,
         .body_max = config->body_max,
         .connections = config->connections_max,
@@ -53,8 +58,8 @@ steps_accept(struct engine_context *context, short *hang_events)
 {
     struct sockaddr_storage address;
     socklen_t length = sizeof address;
-    int fd = accept4(context->listen_fd, (struct sockaddr *)&address, &length,
-                     SOCK_NONBLOCK | SOCK_CLOEXEC);
+    int fd = descriptors_lift(accept4(context->listen_fd, (struct sockaddr *)&address, &length,
+                                      SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (fd == -1) {
         /* A client that gave up while it waited is no reason to stop (accept(2)). */
         if (errno == ECONNABORTED || errno == EINTR)
@@ -127,8 +132,15 @@ steps_call(struct slow_watch *watch, int64_t now_ns, bool watched, struct reques
 {
     time_limit_run(request);
     slow_watch_enter(watch, now_ns, watched);
+    bool own = request->entry == NULL || request->entry->builtin;
+    if (own)
+        side_effects_own_begin();
     enum fh_result result =
         revents == NULL ? dispatch_run(request) : dispatch_resume(request, *revents);
+    if (own)
+        side_effects_own_end();
+    else
+        side_effects_leave();
     process_end_copy();
     slow_watch_leave(watch);
     time_limit_run(NULL);

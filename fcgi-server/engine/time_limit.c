@@ -5,6 +5,7 @@
 #include "engine/answer.h"
 #include "handler/lua_host.h"
 #include "handler/router.h"
+#include "handler/side_effects.h"
 #include "request/request.h"
 #include "status/board.h"
 
@@ -43,6 +44,7 @@ time_limit_prepare(void)
     sigset_t set;
     sigemptyset(&action.sa_mask);
     sigaction(INTERRUPT, &action, NULL);
+    side_effects_own_signal(INTERRUPT);
     sigemptyset(&set);
     sigaddset(&set, INTERRUPT);
     sigprocmask(SIG_UNBLOCK, &set, NULL);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "handler/lua_host.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "handler/lua_request.h"
 #include "handler/lua_require.h"
@@ -12,7 +13,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 enum {
     MEMORY_DEFAULT = 128 << 20, /* bytes */
@@ -61,11 +64,26 @@ raise_stack_limit(void)
     setrlimit(RLIMIT_STACK, &limit);
 }
 
+/* LuaJIT's math.random draws the same numbers in each state until it is seeded. */
+static void
+seed(lua_State *L)
+{
+    uint64_t bits = (uint64_t)clock_ns() ^ (uint64_t)getpid() << 32;
+    ssize_t got = getrandom(&bits, sizeof bits, GRND_NONBLOCK);
+    (void)got; /* so early that there is none: the clock and the pid */
+    lua_getglobal(L, "math");
+    lua_getfield(L, -1, "randomseed");
+    lua_pushnumber(L, (lua_Number)(bits >> 11)); /* 53 bits: as many as a number has */
+    lua_call(L, 1, 0);
+    lua_pop(L, 1);
+}
+
 static int
 open_all(lua_State *L)
 {
     struct lua_host *host = lua_touserdata(L, 1);
     lua_sandbox_open(L, host);
+    seed(L);
     lua_request_open(L, host);
     lua_socket_open(L, host);
     lua_stream_open(L, host);

@@ -8,6 +8,7 @@
  */
 #include "handler/lua_socket.h"
 #include "base/clock.h"
+#include "base/descriptors.h"
 #include "handler/lua_wait.h"
 
 #include <arpa/inet.h>
@@ -306,7 +307,8 @@ lua_socket_connect(lua_State *L)
     made->fd = pool_take(task->host->pool, &address);
     if (made->fd != -1)
         return 1;
-    made->fd = socket(address.any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    made->fd = descriptors_lift(
+        socket(address.any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     if (made->fd == -1)
         return refused(L, made, errno);
     if (!local) {

@@ -3,6 +3,7 @@
 #include "base/find_file.h"
 #include "fcgi-handler.h"
 #include "handler/shared_object.h"
+#include "handler/side_effects.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -91,6 +92,7 @@ load(struct router *router, const struct router_options *options, const struct r
         return -1;
     entry->path = route->path;
     entry->path_length = strlen(route->path);
+    entry->builtin = builtin;
     entry->file = strdup(builtin ? route->handler : file);
     if (entry->file == NULL) {
         snprintf(error, error_size, "out of memory");
@@ -112,7 +114,10 @@ add_route(struct router *router, const struct router_options *options, const str
 {
     struct router_entry entry = {0};
     char reason[512];
-    if (load(router, options, route, &entry, reason, sizeof reason) == -1) {
+    int result = load(router, options, route, &entry, reason, sizeof reason);
+    side_effects_leave();
+    side_effects_undo(INT64_MAX, 0); /* at once: the next one may open descriptors */
+    if (result == -1) {
         snprintf(error, error_size, "%s%s%s", reason, route->origin != NULL ? "; route of " : "",
                  route->origin != NULL ? route->origin : "");
         free((char *)entry.file);

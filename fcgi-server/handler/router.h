@@ -37,7 +37,8 @@ struct router_entry {
     size_t path_length;
     const char *file; /* for logs: the handler's file, or "builtin:NAME" */
     const struct fh_handler *handler;
-    void *state; /* what init() made; first argument of the handler's functions */
+    bool builtin; /* the server's own code */
+    void *state;  /* what init() made; first argument of the handler's functions */
 };
 
 /* Loads every handler and calls its init. NULL with the reason, which names the

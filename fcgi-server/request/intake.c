@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "request/intake.h"
+#include "base/descriptors.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -89,11 +90,10 @@ intake_filled(struct intake *intake, size_t length)
 
 /* A file without a name; on disk rather than in memory, which a peer could fill. */
 static int
-open_spool(void)
+open_spool(const char *folder)
 {
-    const char *folder = getenv("TMPDIR");
-    int fd = open(folder == NULL ? "/tmp" : folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    return fd != -1 ? fd : memfd_create("request body", MFD_CLOEXEC);
+    int fd = descriptors_lift(open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+    return fd != -1 ? fd : descriptors_lift(memfd_create("request body", MFD_CLOEXEC));
 }
 
 static int
@@ -132,7 +132,7 @@ append_body(struct intake *intake, uint32_t length)
         return 0;
     }
     if (intake->spool_fd == -1) {
-        intake->spool_fd = open_spool();
+        intake->spool_fd = open_spool(intake->limits->spool_folder);
         if (intake->spool_fd == -1 || write_all(intake->spool_fd, intake->buffer + intake->body,
                                                 intake->body_end - intake->body) == -1)
             return -1;

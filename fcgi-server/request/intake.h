@@ -39,9 +39,10 @@ enum intake_result {
 };
 
 struct intake_limits {
-    uint64_t params_max;  /* bytes of the parameter stream; beyond: 431 */
-    uint64_t body_max;    /* bytes of the body; beyond: 413 */
-    uint32_t connections; /* what GET_VALUES is told */
+    uint64_t params_max;      /* bytes of the parameter stream; beyond: 431 */
+    uint64_t body_max;        /* bytes of the body; beyond: 413 */
+    const char *spool_folder; /* for long bodies */
+    uint32_t connections;     /* what GET_VALUES is told */
     uint32_t requests;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* links: fcgi-server/request/intake.c fcgi-server/request/record.c */
+/* links: fcgi-server/base/descriptors.c fcgi-server/request/intake.c fcgi-server/request/record.c */
 /* The bytes of a connection, cut anywhere, give the same requests and replies as in one
  * piece. The first byte of the input chooses the cuts. */
 #include "request/intake.h"
@@ -18,8 +18,11 @@ struct run {
     unsigned requests;
 };
 
-static const struct intake_limits limits = {
-    .params_max = 100000, .body_max = 300000, .connections = 7, .requests = 9};
+static const struct intake_limits limits = {.spool_folder = "/tmp",
+                                            .params_max = 100000,
+                                            .body_max = 300000,
+                                            .connections = 7,
+                                            .requests = 9};
 
 static void
 mix(struct run *run, const void *bytes, size_t length)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* links: fcgi-server/request/intake.c fcgi-server/request/record.c fcgi-server/request/request.c fcgi-server/request/dispatch.c fcgi-server/engine/answer.c */
+/* links: fcgi-server/base/descriptors.c fcgi-server/request/intake.c fcgi-server/request/record.c fcgi-server/request/request.c fcgi-server/request/dispatch.c fcgi-server/engine/answer.c */
 /* links: fcgi-server/request/arena.c fcgi-server/request/query.c */
 /* links: fcgi-server/request/response.c */
 /* The life of requests in memory: bytes of a connection in, answers out. Whatever comes in,
@@ -20,8 +20,11 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static const struct intake_limits limits = {
-    .params_max = 60000, .body_max = 200000, .connections = 1, .requests = 1};
+static const struct intake_limits limits = {.spool_folder = "/tmp",
+                                            .params_max = 60000,
+                                            .body_max = 200000,
+                                            .connections = 1,
+                                            .requests = 1};
 static struct answer answer;
 
 static void

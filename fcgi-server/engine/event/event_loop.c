@@ -10,6 +10,7 @@
 #include "engine/event/event_engine.h"
 #include "engine/steps.h"
 #include "engine/time_limit.h"
+#include "handler/side_effects.h"
 #include "status/board.h"
 
 #include <errno.h>
@@ -400,6 +401,7 @@ serve(void)
             event_adjust_listening(engine);
         }
         tell_board(engine);
+        timeout_ms = side_effects_undo(engine->now_ns, timeout_ms);
         int count = epoll_wait(engine->connections.epoll_fd, events, EVENTS_MAX, timeout_ms);
         if (count == -1 && errno != EINTR) { /* a handler has closed what is not its own */
             log_error("epoll: %s; this child ends", strerror(errno));

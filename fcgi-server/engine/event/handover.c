@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/event/handover.h"
+#include "base/descriptors.h"
 
 #include <errno.h>
 #include <string.h>
@@ -128,7 +129,7 @@ handover_receive(int queue_fd, struct connections *connections, int64_t now_ns)
         goto failed;
     }
     memcpy(fds, CMSG_DATA(header), header->cmsg_len - CMSG_LEN(0));
-    connection->fd = fds[0];
+    connection->fd = descriptors_lift(fds[0]);
     if (letter.spooled && fds[1] == -1) { /* room for one only: without its body it is no request */
         errno = EMFILE;
         goto failed;

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "config/config.h"
 #include "engine/engine.h"
+#include "handler/side_effects.h"
 #include "status/board.h"
 
 #include <errno.h>
@@ -78,8 +79,10 @@ wait_readable(struct libfcgi_connection *connection)
             {.fd = idle && connection->served ? connection->context->listen_fd : -1,
              .events = POLLIN},
         };
-        int64_t left_ms = (end_ns - clock_ns()) / 1000000;
-        int ready = poll(fds, 3, left_ms < 0 ? 0 : (int)left_ms + 1);
+        int64_t now_ns = clock_ns();
+        int64_t left_ms = (end_ns - now_ns) / 1000000;
+        int wait_ms = left_ms < 0 ? 0 : (int)left_ms + 1;
+        int ready = poll(fds, 3, side_effects_undo(now_ns, wait_ms));
         if (ready == -1 && errno != EINTR)
             return -1;
         if (ready > 0 && fds[0].revents != 0)

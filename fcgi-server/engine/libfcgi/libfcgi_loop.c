@@ -19,6 +19,7 @@
 #include "engine/steps.h"
 #include "engine/time_limit.h"
 #include "handler/router.h"
+#include "handler/side_effects.h"
 #include "request/dispatch.h"
 #include "request/intake.h"
 #include "request/request.h"
@@ -393,7 +394,7 @@ serve(void)
     while (loop->left > 0 && loop->context->order() == CHILD_SERVE) {
         struct epoll_event event;
         board_state(loop->context->slot, BOARD_IDLE);
-        int count = epoll_wait(loop->accept_fd, &event, 1, -1);
+        int count = epoll_wait(loop->accept_fd, &event, 1, side_effects_undo(clock_ns(), -1));
         if (count == -1 && errno != EINTR) { /* a handler has closed what is not its own */
             log_error("epoll: %s; this child ends", strerror(errno));
             return 1;

@@ -94,6 +94,21 @@ local function replaced(engine)
     t.is(how, "exited", "and it can be stopped")
 end
 
+-- init() runs in the check, as the user whom it will serve as: an error names him.
+if require("posix.unistd").getuid() == 0 then
+    local script = process.write_file(t.dir .. "/needs.lua",
+        'return {handle = print, init = function() error("unable to open database file") end}\n')
+    process.run { "chmod", "755", t.dir }
+    for _, arguments in ipairs { { "-t" }, {} } do
+        local words = { t.server.program, "-l", "unix:" .. t.dir .. "/init.sock", "-r", "/x=" .. script, "-u", "nobody", timeout = 20 }
+        words[#words + 1] = arguments[1]
+        local result = process.run(words)
+        t.is(result.status, 100, "init() fails" .. (arguments[1] and " in the check" or ""))
+        t.like(result.err, "needs%.lua:1: unable to open database file; route of %-r; loaded as user 'nobody'\n$",
+            "the error names file, line, route and user")
+    end
+end
+
 t.each_engine(function(engine)
     bad_handlers(engine)
     descriptor_zero(engine)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* links: fcgi-server/request/intake.c fcgi-server/request/record.c */
+/* links: fcgi-server/base/descriptors.c fcgi-server/request/intake.c fcgi-server/request/record.c */
 /* Requests put together from bytes that are cut anywhere; what is refused, and what
  * is only ignored. */
 #include "request/intake.h"
@@ -12,8 +12,11 @@
 
 #include <cmocka.h>
 
-static const struct intake_limits limits = {
-    .params_max = 262144, .body_max = 1 << 20, .connections = 7, .requests = 9};
+static const struct intake_limits limits = {.spool_folder = "/tmp",
+                                            .params_max = 262144,
+                                            .body_max = 1 << 20,
+                                            .connections = 7,
+                                            .requests = 9};
 
 /* --- a stream to feed ------------------------------------------------------------- */
 
