@@ -71,7 +71,7 @@ local function kept_idle(engine)
     local COUNT = 5000
     local server = start(engine, 2)
     back_after(server, 5)
-    local held, bad, used = {}, 0, cpu(server)
+    local held, bad = {}, 0
     local request = fcgi.request { path = "/hello?name=x", keep = true }
     for i = 1, COUNT do
         held[i] = assert(fcgi.connect(server.address))
@@ -81,7 +81,7 @@ local function kept_idle(engine)
     t.is(bad, 0, COUNT .. " kept connections each get their answer")
     local seconds = back_after(server, 10)
     t.ok(seconds and seconds < 1, "and cost the next one no time", tostring(seconds) .. " s")
-    used = cpu(server)
+    local used = cpu(server)
     process.pause(1)
     t.ok(cpu(server) - used < 200, "idle ones cost no processor", cpu(server) - used .. " ms in a second")
     for _, connection in ipairs(held) do
