@@ -20,6 +20,7 @@
 
 struct post {
     struct master *master;
+    pid_t pid; /* the master's. getppid() would be another's if the new program ended at once */
     int ends[2];
 };
 
@@ -73,7 +74,7 @@ stand_by(void *argument)
 {
     struct post *post = argument;
     const struct master *master = post->master;
-    pid_t pid = getppid();
+    pid_t pid = post->pid;
     char word;
     struct board none = {.fd = -1};
     struct children children = {.channels = master->children.channels,
@@ -98,7 +99,7 @@ stand_by(void *argument)
 int
 standby_start(struct standby *standby, struct master *master)
 {
-    struct post post = {.master = master};
+    struct post post = {.master = master, .pid = getpid()};
     if (descriptors_pipe(post.ends, 0) == -1)
         return -1;
     pid_t pid = process_start(stand_by, &post);
