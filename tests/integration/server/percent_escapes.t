@@ -1,12 +1,12 @@
 #!/usr/bin/env luajit
 -- SPDX-License-Identifier: MIT
--- Broken percent escapes stay as they are, and the C and the Lua greeting agree.
+-- Broken percent escapes stay as they are, broken UTF-8 becomes U+FFFD, and the C and the Lua greeting agree.
 package.path = (arg[0]:match("^(.*)/") or ".") .. "/../../lib/?.lua;" .. package.path
 local t = require("testing")
 
 local cases = {
     { "%", "%" }, { "%2", "%2" }, { "abc%", "abc%" }, { "%zz", "%zz" }, { "%5G", "%5G" }, { "%%41", "%A" },
-    { "%C3", "\xC3" }, { "a%26b%3Dc", "a&amp;b=c" }, { "%41%42", "AB" }, { "%c3%bc", "\xC3\xBC" }, { "%2B", "+" },
+    { "%C3", "\xEF\xBF\xBD" }, { "a%26b%3Dc", "a&amp;b=c" }, { "%41%42", "AB" }, { "%c3%bc", "\xC3\xBC" }, { "%2B", "+" },
     { "%+%", "% %" }, { "%4", "%4" }, { "%25", "%" }, { "%2525", "%25" }, { "%u0041", "%u0041" },
     { ("%"):rep(60000), ("%"):rep(60000) }, { ("%4"):rep(30000), nil }, { ("%41"):rep(20000), ("A"):rep(20000) },
 }

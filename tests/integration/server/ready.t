@@ -21,7 +21,7 @@ t.each_engine(function(engine)
         process.write_file(path, ('engine = %q\nping_path = "/ping"\n%s'):format(engine,
             files and "rlimit_files = " .. files .. "\n" or ""))
     end
-    write_config()
+    write_config(20) -- as few as later: with more a child opens some of its own before the engine's
     local server = t.server.start { config = path }
     local before = server:mark()
     write_config(engine_descriptor(server:workers()[1]))
