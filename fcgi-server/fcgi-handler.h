@@ -79,7 +79,8 @@ struct fh_handler {
     uint32_t size; /* sizeof(struct fh_handler) */
     const char *name;
 
-    /* Once in each child, after the fork. <argument> is the route's argument, or
+    /* Once in each child, after the fork; and in a process made for the check before a start
+     * or a reload, and for -t. As the user of --user. <argument> is the route's argument, or
      * NULL; it lives as long as the child. Returns 0, or -1 with a reason in
      * <error>: then the server does not start. May be NULL. */
     int (*init)(const char *argument, void **state, char *error, size_t error_size);
@@ -102,9 +103,9 @@ struct fh_handler {
 };
 
 /* The value of the FastCGI parameter <name>, such as "REQUEST_METHOD"; NULL if
- * it was not sent. Sent twice, the first one counts; but headers of the request
- * (HTTP_...) are joined by ", ", cookies by "; ". NUL-terminated; its length is stored in <length>
- * unless that is NULL. */
+ * it was not sent. The header User-Agent is called "HTTP_USER_AGENT". Sent twice, the first
+ * one counts; but headers of the request (HTTP_...) are joined by ", ", cookies by "; ".
+ * NUL-terminated; its length is stored in <length> unless that is NULL. */
 static inline const char *
 fh_param(struct fh_request *request, const char *name, size_t *length)
 {

@@ -81,6 +81,15 @@ steps_accept(struct engine_context *context, short *hang_events)
     return fd;
 }
 
+bool
+steps_lost(int error)
+{
+    if (error != EBADF && error != ENOTSOCK && error != EINVAL && error != EOPNOTSUPP)
+        return false;
+    log_error("a handler has closed descriptors of the server's: this child ends");
+    return true;
+}
+
 void
 steps_tell_full(int64_t now_ns)
 {

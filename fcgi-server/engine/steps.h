@@ -35,6 +35,10 @@ uint64_t steps_quota(const struct config *config);
  * half-closes); nothing on unix sockets, which tell the two apart. */
 int steps_accept(struct engine_context *context, short *hang_events);
 
+/* Whether <error>, of a call on a descriptor that the child was given, says that the descriptor
+ * is another one's now or nobody's: a handler has closed it. Then it is told. */
+bool steps_lost(int error);
+
 /* accept() has failed for want of descriptors or memory (errno): logs it, seldom, since
  * it is tried again ten times a second. */
 void steps_tell_full(int64_t now_ns);

@@ -66,12 +66,16 @@ make_room(struct event_engine *engine)
     return engine->connections.count < engine->connections.max;
 }
 
-/* No descriptors or no memory: the one that waits is served when there are, or by
+/* By errno. No descriptors or no memory: the one that waits is served when there are, or by
  * another child. */
 static void
 pause_accepting(struct event_engine *engine)
 {
     struct connection *dispensable = find_dispensable(engine);
+    if (steps_lost(errno)) {
+        engine->retire = true;
+        return;
+    }
     steps_tell_full(engine->now_ns);
     if (dispensable != NULL)
         event_shed(engine, dispensable);

@@ -405,6 +405,8 @@ serve(void)
         if (loop->connection.fd != -1) {
             make_blocking(loop);
             serve_connection(loop);
+        } else if (errno != EAGAIN && steps_lost(errno)) {
+            return 1;
         } else if (errno != EAGAIN) {
             steps_tell_full(clock_ns());
             poll(NULL, 0, 100); /* out of descriptors or memory: do not spin */
