@@ -61,8 +61,8 @@ client_list_parse(struct config *config, struct config_error *error)
         if (config->allowed_count == CONFIG_ALLOWED_MAX ||
             parse_network(word, &config->allowed[config->allowed_count]) == -1) {
             snprintf(error->text, sizeof error->text,
-                     "allowed_clients: '%s' is no address or network (or one of more than %d); "
-                     "write 10.0.0.1, 10.0.0.0/8 or fd00::/8",
+                     "allowed_clients: invalid network '%s'; expected at most %d of 10.0.0.1, "
+                     "10.0.0.0/8 or fd00::/8",
                      shown, CONFIG_ALLOWED_MAX);
             result = -1;
         }
@@ -93,7 +93,7 @@ client_list_allows(const struct config *config, const struct sockaddr *address)
     else if (address->sa_family == AF_INET6)
         memcpy(mapped, &((const struct sockaddr_in6 *)address)->sin6_addr, 16);
     else
-        return true; /* a unix socket has its file mode */
+        return true; /* the file mode of a unix socket decides */
     for (uint32_t i = 0; i < config->allowed_count; i++)
         if (matches(&config->allowed[i], mapped))
             return true;

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* How many routes, client networks and folders with handlers there may be. */
+/* The most routes, client networks and folders with handlers. */
 #define CONFIG_ROUTES_MAX  256
 #define CONFIG_ALLOWED_MAX 64
 #define CONFIG_FOLDERS_MAX 8
@@ -55,7 +55,7 @@ struct config {
     const char *socket_owner; /* "user" or "user:group"; NULL: unchanged */
     const char *allowed_clients;
     struct config_network allowed[CONFIG_ALLOWED_MAX];
-    uint32_t allowed_count; /* 0 with allowed_clients NULL: everybody */
+    uint32_t allowed_count; /* with allowed_clients NULL: 0, everybody may connect */
     const char *pid_file;
     const char *control; /* path of the control socket; NULL: none */
     int32_t ready_fd;    /* -1: none */
@@ -83,7 +83,7 @@ struct config {
 
     /* requests: limits that the engines keep */
     uint64_t request_timeout_ms; /* 0: none */
-    uint64_t read_timeout_ms;    /* a half-sent request is dropped after this */
+    uint64_t read_timeout_ms;    /* an incomplete request is dropped after this */
     uint64_t keep_timeout_ms;    /* an idle kept connection is closed after this */
     uint64_t queue_deadline_ms;  /* 503 to a request that waited longer before it ran; 0: none */
     uint64_t params_max;         /* bytes of all parameters of a request: 431 beyond */
@@ -93,8 +93,9 @@ struct config {
 
     /* routes */
     const char *folders[CONFIG_FOLDERS_MAX + 1]; /* for router_locate(); NULL at the end */
-    const char *handlers_dir; /* where relative handler names are looked up, too; NULL: defaults */
-    const char *status_path;  /* NULL or "": no such route */
+    const char
+        *handlers_dir; /* where relative handler names are searched first; NULL: defaults only */
+    const char *status_path; /* NULL or "": no such route */
     const char *ping_path;
     bool allow_lua_os;   /* Lua handlers get io, os.execute and the like */
     uint64_t lua_memory; /* bytes that the Lua state of one child may hold */
@@ -112,7 +113,7 @@ struct config {
     uint64_t slow_ms;     /* 0: off */
 };
 
-/* Room for a message that names what, where and the remedy. */
+/* A message that says what is wrong, where, and what was expected. */
 struct config_error {
     char text[512];
 };

@@ -21,10 +21,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Steps of the interpreter that a configuration may take: a second or so. */
+/* Interpreter steps allowed to a configuration file: about a second. */
 #define STEPS_MAX 100000000
 
-/* Bytes that it may hold. */
+/* Bytes of memory allowed to it. */
 #define MEMORY_MAX ((size_t)64 << 20)
 
 static struct config *
@@ -44,7 +44,7 @@ origin_of(lua_State *lua)
     return strdup(text);
 }
 
-/* The setters' messages name the place themselves: error() without a position. */
+/* The setters' messages already name the place, so this adds no position. */
 static int
 give_up(lua_State *lua, const struct config_error *error)
 {
@@ -69,10 +69,11 @@ set_option(lua_State *lua)
         for (char *at = key; (at = strchr(at, '-')) != NULL;)
             *at = '_';
         if (strcmp(key, name) == 0 && options_table[i].command_only)
-            return luaL_error(lua, "%s can only stand on the command line", name);
+            return luaL_error(lua, "%s is accepted on the command line only", name);
     }
     if (value == NULL) {
-        snprintf(error.text, sizeof error.text, "'%s' must be a text, a number or a boolean (%s)",
+        snprintf(error.text, sizeof error.text,
+                 "%s: invalid value (%s); expected a string, a number or a boolean",
                  name != NULL ? name : "?", origin);
         return give_up(lua, &error);
     }
@@ -106,7 +107,7 @@ static void
 too_long(lua_State *lua, lua_Debug *where)
 {
     (void)where;
-    luaL_error(lua, "the configuration runs too long");
+    luaL_error(lua, "the configuration file ran for too long and was stopped");
 }
 
 static void
@@ -120,7 +121,7 @@ open_libraries(lua_State *lua)
     };
     static const char *const forbidden[] = {"dofile", "loadfile", "load", "loadstring",
                                             "collectgarbage", "getfenv", "setfenv", "newproxy",
-                                            /* they would catch the step limit */
+                                            /* they could catch the error of the step limit */
                                             "pcall", "xpcall", "coroutine"};
     for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) {
         lua_pushcfunction(lua, libraries[i].func);
@@ -133,8 +134,8 @@ open_libraries(lua_State *lua)
     }
 }
 
-/* Gives the script an environment of its own: reads fall through to the library,
- * assignments become options. */
+/* Gives the script an environment of its own: reads go on to the library,
+ * assignments set options. */
 static void
 make_environment(lua_State *lua, struct config *config)
 {
@@ -146,7 +147,7 @@ make_environment(lua_State *lua, struct config *config)
     }
     lua_newtable(lua); /* environment; stays empty, so that each assignment is seen */
     lua_newtable(lua); /* its metatable */
-    lua_newtable(lua); /* what was assigned; falls through to the library */
+    lua_newtable(lua); /* what was assigned; reads go on to the library */
     lua_newtable(lua);
     lua_pushvalue(lua, LUA_GLOBALSINDEX);
     lua_setfield(lua, -2, "__index");
@@ -207,7 +208,7 @@ load(lua_State *lua, const char *path)
     return result;
 }
 
-/* LuaJIT's own allocator, and what it has given. */
+/* LuaJIT's own allocator, and the bytes it has given out. */
 struct memory {
     lua_Alloc allocate;
     void *data;
@@ -251,7 +252,7 @@ config_file_read(struct config *config, const char *path, struct config_error *e
     struct reading reading = {config, path};
     lua_State *lua = luaL_newstate();
     if (lua == NULL) {
-        snprintf(error->text, sizeof error->text, "%s: no memory for a Lua state", path);
+        snprintf(error->text, sizeof error->text, "%s: out of memory", path);
         return -1;
     }
     struct memory memory = {.used = (size_t)lua_gc(lua, LUA_GCCOUNT, 0) * 1024};
@@ -261,7 +262,8 @@ config_file_read(struct config *config, const char *path, struct config_error *e
     if (result != 0) {
         const char *reason = lua_tostring(lua, -1);
         snprintf(error->text, sizeof error->text, "%s",
-                 reason != NULL ? reason : "the configuration file failed without a reason");
+                 reason != NULL ? reason
+                                : "the configuration file failed; its error value is not a string");
     }
     lua_close(lua);
     return result == 0 ? 0 : -1;

@@ -12,12 +12,12 @@ struct config;
 struct config_error;
 
 /* Runs <path> and stores what it says in <config>. Returns 0, or -1 with <error>:
- * file, line and reason. A file that runs too long is given up. */
+ * file, line and reason. A file that runs too long is stopped. */
 int config_file_read(struct config *config, const char *path, struct config_error *error);
 
-/* A memfd with what <path> holds now, for a reload: the check and the new master
- * read this instead of the file, if it is passed on in FCGI_SERVER_CONFIG, so
- * that what was checked is what runs. Returns it, or -1 with errno. */
+/* Copies <path> into a memfd, for a reload. The check and the new master read the copy, which
+ * FCGI_SERVER_CONFIG names, instead of the file: what was checked is what runs. Returns the
+ * memfd, or -1 with errno. */
 int config_file_snapshot(const char *path);
 
 #endif

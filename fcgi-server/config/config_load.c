@@ -74,8 +74,8 @@ option_of_code(int code)
     return NULL;
 }
 
-/* Reads the command line. The first pass, <only_file>, looks for -c alone, since
- * the file comes first and the rest overrides it. */
+/* Reads the command line. The first pass, <only_file>, looks only for -c: the file
+ * is read first, and the command line overrides it. */
 static int
 read_command_line(struct config *config, int argc, char **argv, bool only_file,
                   struct config_error *error)
@@ -90,9 +90,9 @@ read_command_line(struct config *config, int argc, char **argv, bool only_file,
         if (code == ':')
             return fail(error, "%s needs a value; see fcgi-server --help", argv[optind - 1]);
         if (code == '?' && optopt != 0) /* one letter of several, perhaps */
-            return fail(error, "-%c is no option; see fcgi-server --help", optopt);
+            return fail(error, "unknown option '-%c'; see fcgi-server --help", optopt);
         if (code == '?')
-            return fail(error, "%s is no option; see fcgi-server --help", argv[optind - 1]);
+            return fail(error, "unknown option '%s'; see fcgi-server --help", argv[optind - 1]);
         const struct option_row *option = option_of_code(code);
         bool is_file = option->offset == offsetof(struct config, file) && option->letter == 'c';
         if (only_file != is_file)
@@ -102,7 +102,7 @@ read_command_line(struct config *config, int argc, char **argv, bool only_file,
             return -1;
     }
     if (optind < argc)
-        return fail(error, "'%s' is not understood; see fcgi-server --help", argv[optind]);
+        return fail(error, "unexpected argument '%s'; see fcgi-server --help", argv[optind]);
     return 0;
 }
 
@@ -133,11 +133,14 @@ check_pm(const struct config *config, struct config_error *error)
     if (config->pm == PM_STATIC || config->children == 0)
         return 0;
     if (config->pm == PM_DYNAMIC && config->min_spare > config->max_spare)
-        return fail(error, "min_spare is more than max_spare");
+        return fail(error, "min_spare %u is more than max_spare %u", config->min_spare,
+                    config->max_spare);
     if (config->pm == PM_DYNAMIC && (int64_t)config->min_spare > config->children)
-        return fail(error, "min_spare is more than children (%s)", config->children_origin);
+        return fail(error, "min_spare %u is more than children %d (%s)", config->min_spare,
+                    config->children, config->children_origin);
     if (config->pm == PM_DYNAMIC && (int64_t)config->start_servers > config->children)
-        return fail(error, "start_servers is more than children (%s)", config->children_origin);
+        return fail(error, "start_servers %u is more than children %d (%s)", config->start_servers,
+                    config->children, config->children_origin);
     return 0;
 }
 
@@ -145,9 +148,9 @@ static int
 check_words(const struct config *config, struct config_error *error)
 {
     if (config->test && config->dump)
-        return fail(error, "test and dump (-t, -T) are two questions; ask one at a time");
+        return fail(error, "--test (-t) and --dump (-T) exclude each other; give one of them");
     if (config->group != NULL && config->user == NULL)
-        return fail(error, "group '%s' without a user; give both", config->group);
+        return fail(error, "group '%s' is given without a user; give --user, too", config->group);
     return 0;
 }
 

@@ -11,8 +11,8 @@ struct config_error;
 
 /* Fills <config> from the defaults, the file named by -c (if any) and <argv>; the
  * environment gives the number of children (FCGI_CHILDREN, PHP_FCGI_CHILDREN)
- * and FCGI_WEB_SERVER_ADDRS where neither says it. Returns 0, or -1 with
- * <error>. Handlers are not looked for here: router.h does. */
+ * and FCGI_WEB_SERVER_ADDRS where neither sets them. Returns 0, or -1 with
+ * <error>. Handlers are searched later: see router.h. */
 int config_load(struct config *config, int argc, char **argv, struct config_error *error);
 
 #endif

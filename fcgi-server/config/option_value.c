@@ -101,8 +101,8 @@ explain(const struct option_row *option, const char *text, const char *origin,
 {
     static const char *const remedy[] = {
         [OPTION_FLAG] = "yes or no",
-        [OPTION_TEXT] = "a text that is not empty",
-        [OPTION_COUNT] = "a number",
+        [OPTION_TEXT] = "a text",
+        [OPTION_COUNT] = "",
         [OPTION_TIME] = "a time such as 250ms, 2s or 1m",
         [OPTION_SIZE] = "a size such as 4096, 64k or 2m",
         [OPTION_MODE] = "an octal mode such as 0660",
@@ -112,9 +112,9 @@ explain(const struct option_row *option, const char *text, const char *origin,
     };
     char range[64] = "";
     if (option->type == OPTION_COUNT)
-        snprintf(range, sizeof range, " from %lld to %lld", (long long)option->min,
+        snprintf(range, sizeof range, "%lld to %lld", (long long)option->min,
                  (long long)option->max);
-    snprintf(error->text, sizeof error->text, "%s: '%.100s' is no value for it (%s); give %s%s%s",
+    snprintf(error->text, sizeof error->text, "%s: invalid value '%.100s' (%s); expected %s%s%s",
              option->name, text, origin, remedy[option->type],
              option->type == OPTION_ENUM ? option->units : "", range);
 }
@@ -150,7 +150,7 @@ option_value_parse(struct config *config, const struct option_row *option, const
     return result;
 }
 
-/* The largest unit that divides the value, so that -T reads back the same. */
+/* Writes the value in the largest unit that divides it, so that the output of -T reads back. */
 static void
 print_number(char *text, size_t size, const struct option_row *option, int64_t value)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * option_value.h - a row of the option table, and how its value is read from and written
- * as text. What an option means is decided elsewhere.
+ * as text. Other files decide what an option means.
  */
 #ifndef OPTION_VALUE_H
 #define OPTION_VALUE_H
@@ -31,7 +31,7 @@ struct option_row {
     const char *name;
     char letter; /* 0: long form only */
     enum option_type type;
-    bool command_only; /* has no meaning in the file */
+    bool command_only; /* not allowed in the file */
     size_t offset;
     size_t size;
     int64_t min;
@@ -41,8 +41,8 @@ struct option_row {
     const char *help;
 };
 
-/* Sets the option from <text>; an empty text gives an OPTION_TEXT or OPTION_ENUM its
- * default back (unset, mostly), unless it stands on the command line only. Not for OPTION_ROUTE.
+/* Sets the option from <text>. An empty text gives an OPTION_TEXT or OPTION_ENUM its
+ * default, unless the option is allowed on the command line only. Not for OPTION_ROUTE.
  * Returns 0, or -1 with <error>, which names <origin>. */
 int option_value_parse(struct config *config, const struct option_row *option, const char *text,
                        const char *origin, struct config_error *error);

@@ -14,7 +14,7 @@
 
 #define AT(field)    offsetof(struct config, field), sizeof(((struct config *)0)->field)
 #define DAY_MS       86400000
-#define ALWAYS       false /* may stand in the file, too */
+#define ALWAYS       false /* allowed in the configuration file, too */
 #define ONLY_COMMAND true
 
 const struct option_row options_table[] = {
@@ -23,22 +23,23 @@ const struct option_row options_table[] = {
     {"listen", 'l', OPTION_TEXT, ALWAYS, AT(listen), 0, 0, NULL, "ADDRESS",
      "unix:/path, host:port, [v6]:port or fd:N"},
     {"children", 'n', OPTION_COUNT, ALWAYS, AT(children), 0, 16384, NULL, "NUMBER",
-     "child processes, or the most of them; 0: no master"},
+     "number of children (the maximum with --pm dynamic or ondemand); 0: serve in this process"},
     {"engine", 'e', OPTION_ENUM, ALWAYS, AT(engine), 0, 0, ENGINES_DEFAULT, &ENGINES_WORDS[1],
      "how a child serves its connections"},
     {"route", 'r', OPTION_ROUTE, ONLY_COMMAND, 0, 0, 0, 0, NULL, "PATH=HANDLER[,ARG]",
-     "answer PATH and what lies below it; may be repeated"},
+     "let HANDLER answer PATH and everything below it; may be repeated"},
     {"test", 't', OPTION_FLAG, ONLY_COMMAND, AT(test), 0, 0, "no", NULL,
-     "load everything, say whether it is good, and end"},
+     "check the configuration and all handlers, then exit"},
     {"dump", 'T', OPTION_FLAG, ONLY_COMMAND, AT(dump), 0, 0, "no", NULL,
-     "print the effective configuration and end"},
-    {"help", 'h', OPTION_FLAG, ONLY_COMMAND, AT(help), 0, 0, "no", NULL, "print this and end"},
+     "print the effective configuration, then exit"},
+    {"help", 'h', OPTION_FLAG, ONLY_COMMAND, AT(help), 0, 0, "no", NULL,
+     "print this help, then exit"},
     {"version", 'V', OPTION_FLAG, ONLY_COMMAND, AT(version), 0, 0, "no", NULL,
-     "print the version and end"},
+     "print the version, then exit"},
     {"status", 0, OPTION_TEXT, ONLY_COMMAND, AT(status), 0, 0, NULL, "SOCKET",
-     "print the status of the server with that control socket"},
+     "print the status of the server with this control socket, then exit"},
     {"status-format", 0, OPTION_TEXT, ONLY_COMMAND, AT(status_format), 0, 0, "full", "QUERY",
-     "what --status asks for: text, json, openmetrics, full, joined by '&'"},
+     "form of --status: text, json, openmetrics, full; join several with '&'"},
 
     {"backlog", 'b', OPTION_COUNT, ALWAYS, AT(backlog), 1, 65535, "4096", "NUMBER",
      "length of the listen queue"},
@@ -47,66 +48,67 @@ const struct option_row options_table[] = {
     {"socket-owner", 0, OPTION_TEXT, ALWAYS, AT(socket_owner), 0, 0, NULL, "USER[:GROUP]",
      "owner of the unix socket"},
     {"allowed-clients", 0, OPTION_TEXT, ALWAYS, AT(allowed_clients), 0, 0, NULL, "LIST",
-     "addresses and networks that may connect over TCP, with commas"},
+     "addresses and networks that may connect over TCP, separated by commas"},
     {"pid-file", 'p', OPTION_TEXT, ALWAYS, AT(pid_file), 0, 0, NULL, "FILE",
-     "write the master's process id there"},
+     "write the master's process id to this file"},
     {"control", 0, OPTION_TEXT, ALWAYS, AT(control), 0, 0, NULL, "SOCKET",
-     "unix socket on which the master tells the status"},
+     "control socket: gives the status even when all children are busy"},
     {"ready-fd", 0, OPTION_COUNT, ONLY_COMMAND, AT(ready_fd), 0, 65535, NULL, "NUMBER",
-     "descriptor that gets a newline when every child serves"},
+     "write a newline to this descriptor once all children are ready"},
     {"pool", 0, OPTION_TEXT, ALWAYS, AT(pool), 0, 0, "fcgi-server", "NAME",
-     "name in status, logs and process titles"},
+     "name of the pool in status, logs and process titles"},
 
     {"pm", 0, OPTION_ENUM, ALWAYS, AT(pm), 0, 2, "static", "static|dynamic|ondemand",
-     "how the number of children is kept"},
+     "how the number of children follows the load"},
     {"max-children", 0, OPTION_COUNT, ALWAYS, AT(children), 0, 16384, NULL, "NUMBER",
      "the same as --children"},
     {"start-servers", 0, OPTION_COUNT, ALWAYS, AT(start_servers), 0, 16384, "0", "NUMBER",
-     "dynamic: children at the start; 0: between both spares"},
+     "dynamic: children at the start; 0: midway between min-spare and max-spare"},
     {"min-spare", 0, OPTION_COUNT, ALWAYS, AT(min_spare), 1, 16384, "1", "NUMBER",
      "dynamic: start more when fewer are idle"},
     {"max-spare", 0, OPTION_COUNT, ALWAYS, AT(max_spare), 1, 16384, "3", "NUMBER",
-     "dynamic: retire some when more are idle"},
+     "dynamic: end some when more are idle"},
     {"spawn-rate", 0, OPTION_COUNT, ALWAYS, AT(spawn_rate), 1, 16384, "32", "NUMBER",
-     "dynamic and ondemand: most children started at once"},
+     "dynamic and ondemand: start at most this many children at once"},
     {"idle-timeout", 0, OPTION_TIME, ALWAYS, AT(idle_timeout_ms), 1, DAY_MS, "10s", "TIME",
-     "ondemand: an idle child ends after this"},
+     "ondemand: end a child that has been idle for this long"},
     {"max-requests", 0, OPTION_COUNT, ALWAYS, AT(max_requests), 0, INT64_MAX, "0", "NUMBER",
-     "replace a child after so many, plus up to 10 %; 0: never"},
+     "replace a child after this many requests plus up to 10 %; 0: never"},
     {"memory-limit", 0, OPTION_SIZE, ALWAYS, AT(memory_limit), 0, INT64_MAX, "0", "SIZE",
-     "replace a child with more private memory; 0: never"},
+     "replace a child that uses more private memory than this; 0: never"},
     {"stop-timeout", 0, OPTION_TIME, ALWAYS, AT(stop_timeout_ms), 0, DAY_MS, "30s", "TIME",
-     "how long requests may go on after a stop or reload"},
+     "time that requests have to finish after a stop or a reload"},
     {"check-timeout", 0, OPTION_TIME, ALWAYS, AT(check_timeout_ms), 1, DAY_MS, "60s", "TIME",
-     "how long the check of a reload may take, and then the new program to begin"},
-    {"user", 'u', OPTION_TEXT, ALWAYS, AT(user), 0, 0, NULL, "NAME", "children run as that user"},
-    {"group", 'g', OPTION_TEXT, ALWAYS, AT(group), 0, 0, NULL, "NAME", "and as that group"},
+     "time limit for checking a reload, and again for the new program to start"},
+    {"user", 'u', OPTION_TEXT, ALWAYS, AT(user), 0, 0, NULL, "NAME", "run children as this user"},
+    {"group", 'g', OPTION_TEXT, ALWAYS, AT(group), 0, 0, NULL, "NAME",
+     "run children as this group"},
     {"chroot", 0, OPTION_TEXT, ALWAYS, AT(chroot), 0, 0, NULL, "FOLDER",
-     "children see only that folder; handlers are looked up in it"},
+     "confine children to this folder; handlers are searched in it"},
     {"rlimit-files", 0, OPTION_COUNT, ALWAYS, AT(rlimit_files), 0, 1048576, "0", "NUMBER",
-     "open files of a child; 0: what the hard limit allows"},
+     "limit of open files of a child; 0: the hard limit"},
     {"rlimit-core", 0, OPTION_BYTES, ALWAYS, AT(rlimit_core), -1, INT64_MAX, "-1", "SIZE",
-     "core dump of a child; -1: unchanged"},
+     "size limit of a core dump of a child; -1: unchanged"},
 
     {"request-timeout", 0, OPTION_TIME, ALWAYS, AT(request_timeout_ms), 0, DAY_MS, "0", "TIME",
-     "answer 504 and replace the child after this; 0: never"},
+     "answer 504 and replace the child after this time; 0: never"},
     {"read-timeout", 0, OPTION_TIME, ALWAYS, AT(read_timeout_ms), 1, DAY_MS, "10s", "TIME",
-     "drop a request that is not complete after this"},
+     "drop a request that has not arrived completely after this time"},
     {"keep-timeout", 0, OPTION_TIME, ALWAYS, AT(keep_timeout_ms), 1, DAY_MS, "75s", "TIME",
-     "close a kept connection that is idle for this"},
+     "close a kept connection that has been idle for this long"},
     {"queue-deadline", 0, OPTION_TIME, ALWAYS, AT(queue_deadline_ms), 0, DAY_MS, "0", "TIME",
-     "answer 503 to a request that waited longer; 0: never"},
+     "answer 503 to a request that waited longer than this; 0: never"},
     {"params-max", 0, OPTION_SIZE, ALWAYS, AT(params_max), 4096, 1 << 30, "256k", "SIZE",
-     "parameters of a request; 431 beyond"},
+     "largest parameters of a request; answer 431 beyond"},
     {"body-max", 0, OPTION_SIZE, ALWAYS, AT(body_max), 0, INT64_MAX, "64m", "SIZE",
-     "body of a request; 413 beyond"},
+     "largest body of a request; answer 413 beyond"},
     {"connections-max", 0, OPTION_COUNT, ALWAYS, AT(connections_max), 1, 1000000, "4096", "NUMBER",
-     "connections of one child"},
+     "most connections of one child"},
     {"requests-max", 0, OPTION_COUNT, ALWAYS, AT(requests_max), 1, 1000000, "1024", "NUMBER",
-     "requests that one child works on at a time"},
+     "most requests that one child works on at the same time"},
 
     {"handlers-dir", 0, OPTION_TEXT, ALWAYS, AT(handlers_dir), 0, 0, NULL, "FOLDER",
-     "look for handlers here first"},
+     "search handlers in this folder first"},
     {"status-path", 0, OPTION_TEXT, ALWAYS, AT(status_path), 0, 0, NULL, "PATH",
      "answer PATH with the status"},
     {"ping-path", 0, OPTION_TEXT, ALWAYS, AT(ping_path), 0, 0, NULL, "PATH",
@@ -114,23 +116,24 @@ const struct option_row options_table[] = {
     {"allow-lua-os", 0, OPTION_FLAG, ALWAYS, AT(allow_lua_os), 0, 0, "no", NULL,
      "give Lua handlers the whole standard library"},
     {"lua-memory", 0, OPTION_SIZE, ALWAYS, AT(lua_memory), 1 << 20, INT64_MAX, "128m", "SIZE",
-     "memory of all Lua handlers of a child; 500 beyond"},
+     "memory of all Lua handlers of a child; answer 500 beyond"},
     {"lua-no-jit", 0, OPTION_FLAG, ALWAYS, AT(lua_no_jit), 0, 0, "no", NULL,
-     "only interpret Lua: slower, but a time limit stops every loop"},
+     "interpret Lua only: slower, but --request-timeout can stop every loop"},
 
-    {"log", 0, OPTION_TEXT, ALWAYS, AT(log), 0, 0, "stderr", "TARGET", "file, stderr or syslog"},
+    {"log", 0, OPTION_TEXT, ALWAYS, AT(log), 0, 0, "stderr", "TARGET",
+     "write the log to this file, stderr or syslog"},
     {"log-level", 0, OPTION_ENUM, ALWAYS, AT(log_level), 0, 4, "notice",
-     "error|warn|notice|info|debug", "what is logged"},
+     "error|warn|notice|info|debug", "log this level and the more serious ones"},
     {"decorate", 0, OPTION_ENUM, ALWAYS, AT(decorate), 0, 1, "yes", "no|yes",
-     "put time and process id before what handlers print"},
+     "put time and process id before lines that handlers print"},
     {"access-log", 0, OPTION_TEXT, ALWAYS, AT(access_log), 0, 0, NULL, "FILE",
-     "one line for each request"},
+     "write one line for each request to this file"},
     {"access-format", 0, OPTION_TEXT, ALWAYS, AT(access_format), 0, 0,
-     "%R - %u %t \"%m %r%q\" %s %o %d", "FORMAT", "how that line is made; see the manual"},
+     "%R - %u %t \"%m %r%q\" %s %o %d", "FORMAT", "format of that line; see the manual"},
     {"slow-log", 0, OPTION_TEXT, ALWAYS, AT(slow_log), 0, 0, NULL, "FILE",
-     "slow requests go there instead of the log"},
+     "write slow requests to this file instead of the log"},
     {"slow-ms", 0, OPTION_COUNT, ALWAYS, AT(slow_ms), 0, DAY_MS, "0", "MS",
-     "log requests that take longer; 0: none"},
+     "log requests that take longer than this; 0: none"},
 };
 
 const size_t options_count = sizeof options_table / sizeof *options_table;
@@ -170,15 +173,15 @@ options_add_route(struct config *config, const char *prefix, const char *handler
                   const char *argument, const char *origin, struct config_error *error)
 {
     if (prefix[0] != '/')
-        return fail(error, "route '%s' must begin with '/' (%s)", prefix, origin);
+        return fail(error, "route '%s' (%s): a path must begin with '/'", prefix, origin);
     if (handler[0] == '\0')
-        return fail(error, "route '%s' has no handler (%s)", prefix, origin);
+        return fail(error, "route '%s' (%s): the handler is missing", prefix, origin);
     char *copy = strdup(prefix);
     char *name = strdup(handler);
     if (copy == NULL || name == NULL) {
         free(copy);
         free(name);
-        return fail(error, "route '%s': no memory (%s)", prefix, origin);
+        return fail(error, "route '%s' (%s): out of memory", prefix, origin);
     }
     size_t length = strlen(copy);
     while (length > 1 && copy[length - 1] == '/')
@@ -188,7 +191,8 @@ options_add_route(struct config *config, const char *prefix, const char *handler
     while (at < config->route_count && strcmp(config->routes[at].prefix, copy) != 0)
         at++;
     if (at == CONFIG_ROUTES_MAX)
-        return fail(error, "route '%s': too many routes (%s)", prefix, origin);
+        return fail(error, "route '%s' (%s): too many routes; at most %d are allowed", prefix,
+                    origin, CONFIG_ROUTES_MAX);
     if (at == config->route_count)
         config->route_count++;
     config->routes[at] = (struct config_route){
@@ -206,7 +210,7 @@ add_route_text(struct config *config, const char *text, struct config_error *err
 {
     const char *equals = strchr(text, '=');
     if (equals == NULL)
-        return fail(error, "route '%s' has no '=' (-r); write PATH=HANDLER[,ARG]", text);
+        return fail(error, "route '%s' (-r): '=' is missing; expected PATH=HANDLER[,ARG]", text);
     const char *comma = strchr(equals, ',');
     size_t handler_length = comma != NULL ? (size_t)(comma - equals - 1) : strlen(equals + 1);
     char *prefix = strndup(text, (size_t)(equals - text));
@@ -214,7 +218,7 @@ add_route_text(struct config *config, const char *text, struct config_error *err
     const char *argument = comma != NULL ? comma + 1 : NULL;
     int result = prefix != NULL && handler != NULL
                      ? options_add_route(config, prefix, handler, argument, "-r", error)
-                     : fail(error, "route '%s': no memory (-r)", text);
+                     : fail(error, "route '%s' (-r): out of memory", text);
     free(prefix);
     free(handler);
     return result;
@@ -226,7 +230,7 @@ options_set(struct config *config, const char *name, const char *value, const ch
 {
     const struct option_row *option = options_find(name);
     if (option == NULL)
-        return fail(error, "'%s' is no option (%s); see fcgi-server --help", name, origin);
+        return fail(error, "unknown option '%s' (%s); see fcgi-server --help", name, origin);
     if (option->type == OPTION_ROUTE)
         return add_route_text(config, value, error);
     if (option_value_parse(config, option, value, origin, error) == -1)
@@ -257,7 +261,7 @@ options_dump(const struct config *config)
     for (uint32_t i = 0; i < config->route_count; i++) {
         const struct config_route *route = &config->routes[i];
         if (strncmp(route->handler, "builtin:", 8) == 0)
-            continue; /* status_path and ping_path say it */
+            continue; /* status_path and ping_path print these */
         fputs("route(", stdout);
         option_value_print_text(stdout, route->prefix);
         fputs(", ", stdout);
@@ -290,6 +294,6 @@ options_help(void)
             printf(" [%s]", option->initial);
         putchar('\n');
     }
-    puts("\nEvery option but -c, -r, -t, -T, -h, -V, --status and --ready-fd can stand in the "
-         "file,\nwith '_' for '-'. The manual is fcgi-server(8).");
+    puts("\nThe configuration file takes every option but -c, -r, -t, -T, -h, -V, --status,\n"
+         "--status-format and --ready-fd, with '_' for '-'. See fcgi-server(8).");
 }

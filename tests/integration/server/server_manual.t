@@ -83,7 +83,7 @@ for _, name in ipairs { "--config=", "--status=", "--status-format=" } do
     t.is(run("-l", "unix:" .. t.dir .. "/s", name).status, 100, name .. " is refused")
 end
 t.is(run("-t", "-T", "-c", conf).status, 100, "-t with -T")
-t.like(run("-tQ").err, "error: %-Q is no option", "the letter that is none is named")
+t.like(run("-tQ").err, "error: unknown option '%-Q'", "the letter that is none is named")
 t.is(run("--children", "many").status, 100, "a wrong value")
 t.is(run("--unknown").status, 100, "an unknown option")
 t.like(run("--unknown").err, "^fcgi%-server: error: ", "errors begin the same way")
