@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * calendar.h - dates as the server writes them. The time zone is read once, before code of
- * handlers runs; from then on neither TZ nor a locale changes a date.
+ * calendar.h - dates as the server writes them. The time zone is read once, before handler
+ * code runs; from then on neither TZ nor a locale changes a date.
  */
 #ifndef CALENDAR_H
 #define CALENDAR_H
@@ -12,8 +12,8 @@
 /* Room for any of the texts below. */
 #define CALENDAR_SIZE 64
 
-/* Reads when the offset from UTC changes within the next 20 years. Until then dates are in
- * UTC. */
+/* Reads all changes of the offset from UTC for the next 20 years. Before this call dates are
+ * in UTC. */
 void calendar_open(void);
 
 /* Writes a date and returns its length. <wall_ms>: milliseconds since 1970. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* clock.h - the two clocks: one that only goes forward, one that people read. */
+/* clock.h - the monotonic clock, and the wall clock. */
 #ifndef CLOCK_H
 #define CLOCK_H
 

@@ -9,25 +9,25 @@
 #define DESCRIPTORS_SEND_MAX 8
 
 /* Opens /dev/null on those of 0, 1 and 2 that are closed, so that no file of ours
- * ends up there. Returns 0, or -1 with errno. */
+ * gets such a number. Returns 0, or -1 with errno. */
 int descriptors_secure(void);
 
 /* Replaces <fd> by /dev/null. Returns 0, or -1 with errno. */
 int descriptors_null(int fd);
 
 /* Closes all above 2 but those in <keep> (-1 entries are skipped; at most
- * DESCRIPTORS_KEEP_MAX). Few calls, however many are open. Returns 0, or -1. */
+ * DESCRIPTORS_KEEP_MAX), in few system calls. Returns 0, or -1. */
 int descriptors_close_others(const int *keep, size_t count);
 
-/* The descriptor that <text> names, in decimal digits alone; -1 if it names none. */
+/* The descriptor that <text> names in decimal digits; -1 for any other text. */
 int descriptors_number(const char *text);
 
 /* Sends copies of the <count> descriptors <fds> (at most DESCRIPTORS_SEND_MAX; -1: none in
- * that place) through the unix socket <socket>, as one message, without waiting. Returns 0,
+ * that place) through the unix socket <socket>, as one message. Never blocks. Returns 0,
  * or -1 with errno. */
 int descriptors_send(int socket, const int *fds, size_t count);
 
-/* Takes one such message: <count> descriptors, close-on-exec. Returns 1, 0 if none waits, -1
+/* Receives one such message: <count> descriptors, close-on-exec. Returns 1, 0 if none waits, -1
  * with errno. */
 int descriptors_receive(int socket, int *fds, size_t count);
 
@@ -35,8 +35,8 @@ int descriptors_receive(int socket, int *fds, size_t count);
  * not block. Returns 0, or -1 with errno. */
 int descriptors_pipe(int ends[2], int nonblock);
 
-/* Moves a new descriptor away from 0, 1 and 2, one of which code of others must have closed
- * if the kernel gave it out. Returns it, or -1 with errno; then <fd> is closed. */
+/* Moves a new descriptor away from 0, 1 and 2: handler code may have closed one of these, and
+ * the kernel then gives it out again. Returns it, or -1 with errno; then <fd> is closed. */
 int descriptors_lift(int fd);
 
 #endif

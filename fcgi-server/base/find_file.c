@@ -21,7 +21,7 @@ climbs(const char *name)
     return false;
 }
 
-/* Resolves <folder>/<name>. 1: found; 0: no such file; -1: refused. */
+/* Resolves <folder>/<name>. Returns 1, 0 if it does not exist, -1 with <error> if refused. */
 static int
 find_in(const char *folder, const char *name, char *path, size_t path_size, char *error,
         size_t error_size)
@@ -30,13 +30,15 @@ find_in(const char *folder, const char *name, char *path, size_t path_size, char
     char real_folder[PATH_MAX];
     char real_file[PATH_MAX];
     int length = snprintf(joined, sizeof joined, "%s/%s", folder, name);
-    /* Each child looks for each handler: most folders of the list lack it, and one look says so. */
+    /* Each child searches each handler, and most folders do not have it: one call finds that out.
+     */
     if (length < 0 || (size_t)length >= sizeof joined || access(joined, F_OK) == -1 ||
         realpath(folder, real_folder) == NULL || realpath(joined, real_file) == NULL)
         return 0;
     size_t folder_length = strcmp(real_folder, "/") == 0 ? 0 : strlen(real_folder);
     if (strncmp(real_file, real_folder, folder_length) != 0 || real_file[folder_length] != '/') {
-        snprintf(error, error_size, "%s: leads out of %s, to %s; copy the file instead", joined,
+        snprintf(error, error_size,
+                 "%s: this symbolic link leads out of %s, to %s; copy the file instead", joined,
                  real_folder, real_file);
         return -1;
     }
@@ -57,18 +59,19 @@ find_absolute(const char *name, char *path, size_t path_size, char *error, size_
     return find_in(folder, slash + 1, path, path_size, error, error_size);
 }
 
-/* Names the folders that were looked through. */
+/* Says why, and which folders were searched. */
 static void
 explain(const char *name, const char *const *folders, int reason, char *error, size_t error_size)
 {
     bool relative = name[0] != '/';
-    size_t used = (size_t)snprintf(error, error_size, "%s: %s", name,
-                                   !relative && reason == EACCES
-                                       ? "this user may not reach it; open the folders above it"
-                                       : "no such file");
+    size_t used =
+        (size_t)snprintf(error, error_size, "%s: %s", name,
+                         !relative && reason == EACCES
+                             ? "permission denied; this user needs access to the folders above it"
+                             : "no such file");
     for (size_t i = 0; relative && folders[i] != NULL && used < error_size; i++)
         used += (size_t)snprintf(error + used, error_size - used, "%s%s",
-                                 i == 0 ? "; looked for in " : ", ", folders[i]);
+                                 i == 0 ? "; searched in " : ", ", folders[i]);
 }
 
 int

@@ -13,7 +13,7 @@ struct identity {
 };
 
 /* Finds "user" or "user:group" (names or numbers); <group>, if not NULL, wins.
- * Without a group it is the user's own. Returns 0, or -1 with a message in <error>. */
+ * The default is the user's own group. Returns 0, or -1 with a message in <error>. */
 int identity_find(struct identity *identity, const char *user, const char *group, char *error,
                   size_t error_size);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* line.h - a line of a log, put together piece by piece; what does not fit is cut off. */
+/* line.h - builds a log line piece by piece; what does not fit is cut off. */
 #ifndef LINE_H
 #define LINE_H
 
 #include <stddef.h>
 
 #define LINE_SIZE      8192
-#define LINE_VALUE_MAX 2048 /* bytes of one escaped text */
+#define LINE_VALUE_MAX 2048 /* most bytes of one escaped text */
 
 struct line {
     char text[LINE_SIZE];

@@ -14,9 +14,9 @@
 
 #define LINE_SIZE 8192
 #define HEAD_SIZE 160       /* time, pid, level */
-#define ROOM      (1 << 18) /* bytes that wait for a slow reader */
-#define RETRY_MS  1000      /* how often a target that has gone is looked for */
-#define MESSAGES  64        /* of one child, before the others have their turn */
+#define ROOM      (1 << 18) /* bytes kept for a slow reader */
+#define RETRY_MS  1000      /* how often to try a target that has gone */
+#define MESSAGES  64        /* taken from one child before it is the turn of the next */
 #define SYSLOG_LEVEL(level)                                                                        \
     ((const int[]){LOG_ERR, LOG_WARNING, LOG_NOTICE, LOG_INFO, LOG_DEBUG}[level])
 
@@ -30,10 +30,10 @@ struct message {
 static struct {
     struct log_target target;
     enum log_level level;
-    int child_fd; /* -1: this is no child */
+    int child_fd; /* -1 in the master */
     uint32_t child_lost;
-    uint64_t lost; /* as log_lost() tells */
-    uint64_t told; /* of those */
+    uint64_t lost; /* what log_lost() returns */
+    uint64_t told; /* how many of them were reported */
     int64_t retry_ms;
 } state = {
     .target = {.name = "stderr", .fd = STDERR_FILENO},
@@ -87,7 +87,7 @@ put(const char *line, size_t length)
 
 /* --- lines ------------------------------------------------------------------------ */
 
-/* "2026-01-31T12:00:00.123+0100 [42] warn: ", or what syslog takes. */
+/* "2026-01-31T12:00:00.123+0100 [42] warn: ", or the head that syslog expects. */
 static size_t
 begin_line(char head[static HEAD_SIZE], enum log_level level, int pid)
 {
@@ -111,7 +111,7 @@ write_line(enum log_level level, int pid, const char *text, size_t length)
     put(line, at);
 }
 
-/* Says how many lines were lost, once one goes again. */
+/* Reports how many lines were lost, once the target takes lines again. */
 static void
 tell_lost(void)
 {
@@ -125,7 +125,7 @@ tell_lost(void)
     if (state.lost == lost)
         state.told = lost;
     else
-        state.lost = lost; /* the note itself is none of them */
+        state.lost = lost; /* this report does not count */
 }
 
 static void
@@ -204,7 +204,7 @@ log_line(enum log_level level, const char *format, ...)
 
 /* --- what handlers print ------------------------------------------------------------------ */
 
-/* Bytes that a terminal would take as a command, those of UTF-8's C1 set included. */
+/* Bytes that a terminal could take as a command, including the C1 set of UTF-8. */
 static bool
 is_control(const char *text, size_t i, size_t length)
 {
@@ -216,7 +216,8 @@ is_control(const char *text, size_t i, size_t length)
            (before == 0xc2 && byte >= 0x80 && byte < 0xa0);
 }
 
-/* Copies as much of <text> as fits, escaped. Returns how much it took; <used>: the copy. */
+/* Copies as much of <text> as fits, escaped. Returns the bytes read; <used> gets the bytes
+ * written. */
 static size_t
 escape(char copy[static LINE_SIZE], size_t *used, const char *text, size_t length)
 {

@@ -2,9 +2,9 @@
 /*
  * log.h - one line per event, to the target of --log. The master writes; a child sends its
  * lines to the master as messages, so that reopening and a full disk concern one process
- * only, and nothing that a handler prints can pass for a line of the server. Nothing here
- * waits: a line that cannot be written is dropped and counted, and the number is told with
- * the next one that can. All functions keep errno.
+ * only, and a handler cannot fake a line of the server. Nothing here
+ * blocks: a line that cannot be written is dropped and counted, and the next line that can be
+ * written is preceded by the count. All functions keep errno.
  */
 #ifndef LOG_H
 #define LOG_H
@@ -33,24 +33,24 @@ __attribute__((format(printf, 2, 3))) void log_line(enum log_level level, const 
 
 /* Opens <target> as log_target.h has it. Lines above <level> are dropped. Until the first
  * call lines go to standard error. Returns 0, or -1 with a message in <error> and errno; the
- * former target is still in force, or, without one, lines are lost and counted until the
- * target can be opened. */
+ * former target stays in use; without one, lines are lost and counted until the target can be
+ * opened. */
 int log_open(const char *target, enum log_level level, char *error, size_t error_size);
 
 /* Opens the same target again, for log rotation. Returns as log_open(). */
 int log_reopen(char *error, size_t error_size);
 
-/* Writes what a slow target has not taken yet, as far as it goes now. Returns whether
- * nothing is left. */
+/* Writes what is kept for a slow target, as much as it takes now. Returns true when nothing
+ * is left. */
 bool log_flush(void);
 
-/* Lines that this process has lost, and those that its children say they have. */
+/* Lines that this process and its children have lost. */
 uint64_t log_lost(void);
 
 /* From now on lines leave as messages through the socket <fd>. Called in a child, once. */
 void log_become_child(int fd);
 
-/* Logs the messages that wait at the master's end <fd> of the socket of child <pid>.
+/* Logs the messages that have arrived at the master's end <fd> of the socket of child <pid>.
  * Returns 0, or -1 at their end. */
 int log_read_child(int fd, int pid);
 

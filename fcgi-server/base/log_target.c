@@ -44,8 +44,8 @@ is_descriptor(const char *name)
     return log_target_descriptor(name) != -1;
 }
 
-/* A pipe or terminal is shared with others, who may want to wait: it is opened once more,
- * for us alone, where that is possible. */
+/* Others share a pipe or terminal and may want blocking writes: we open it once more for
+ * ourselves where that is possible. */
 static int
 open_descriptor(const char *name)
 {
@@ -64,13 +64,13 @@ open_descriptor(const char *name)
     if (fd != -1)
         return fd;
     if (S_ISREG(status.st_mode))
-        fcntl(number, F_SETFL, flags | O_APPEND); /* a rotation by copying cuts it off */
+        fcntl(number, F_SETFL, flags | O_APPEND); /* logrotate's copytruncate shortens the file */
     else if (!S_ISSOCK(status.st_mode))
         fcntl(number, F_SETFL, flags | O_NONBLOCK);
     return fcntl(number, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 }
 
-/* Datagrams, or a stream where the other side wants that. */
+/* Datagrams, or a stream if the other side expects one. */
 static int
 open_socket(const char *path)
 {
@@ -138,7 +138,7 @@ is_path(const char *path)
     return *path != '\0';
 }
 
-/* Mode 0640 less the umask, as it was before a handler could change it. */
+/* Mode 0640 less the umask of the start: a handler may have changed it since. */
 static int
 open_file(const char *path)
 {
@@ -151,25 +151,25 @@ open_file(const char *path)
     if (fd != -1 || errno != ENOENT)
         return fd;
     fd = open(path, PATH_FLAGS | O_CREAT | O_EXCL, 0600);
-    if (fd == -1 && errno == EEXIST) /* somebody else was quicker */
+    if (fd == -1 && errno == EEXIST) /* another process has just made it */
         return open(path, PATH_FLAGS);
     if (fd != -1)
         fchmod(fd, 0640 & ~mask);
     return fd;
 }
 
-/* Every kind of target; the first that knows the name opens it. */
+/* Every kind of target; the first whose knows() is true opens it. */
 static const struct kind {
     const char *what; /* in messages, before the name */
     bool (*knows)(const char *name);
     int (*open)(const char *name);
     const char *absent; /* what to do when nobody is there */
 } kinds[] = {
-    {"inherited descriptor ", is_descriptor, open_descriptor, "nobody reads it any more"},
+    {"inherited descriptor ", is_descriptor, open_descriptor, "nobody reads it any longer"},
     {"", is_syslog, open_syslog, "no syslog daemon listens at " SYSLOG_PATH},
     {"pipe ", is_pipe, open_pipe, "nobody reads it; start its reader first"},
     {"socket ", is_socket, open_socket, "nobody listens there; start its reader first"},
-    {"", is_path, open_file, "the device is absent"},
+    {"", is_path, open_file, "the device does not exist"},
 };
 
 bool
@@ -178,7 +178,7 @@ log_target_may_come(int reason)
     return reason == ENXIO || reason == ECONNREFUSED || reason == EAGAIN;
 }
 
-/* A path that means the same whatever folder this process is in later. */
+/* The path made absolute: this process may change its folder later. */
 static const char *
 lasting_name(const char *name)
 {
@@ -270,8 +270,8 @@ log_target_reopen(struct log_target *target, char *error, size_t error_size)
 
 /* --- writing ------------------------------------------------------------------------- */
 
-/* One attempt: bytes written, or -1 with errno. A message is whole or not at all, and has
- * no line end. */
+/* Writes once. Returns the bytes written, or -1 with errno. A datagram is written whole or
+ * not at all, without its line end. */
 static ssize_t
 attempt(const struct log_target *target, const char *text, size_t length)
 {
@@ -294,7 +294,7 @@ lose(struct log_target *target, int reason)
     return false;
 }
 
-/* Whether trying the same again may help. */
+/* Whether another attempt may succeed. */
 static bool
 is_passing(int reason)
 {

@@ -40,7 +40,7 @@ process_end_copy(void)
 pid_t
 process_start(int (*run)(void *argument), void *argument)
 {
-    fflush(NULL); /* or the child would write our buffers once more */
+    fflush(NULL); /* else the child would write our buffers a second time */
     pid_t pid = fork();
     if (pid == 0) {
         int status = run(argument);

@@ -12,19 +12,19 @@
  * status. Returns the pid, or -1 with errno. */
 pid_t process_start(int (*run)(void *argument), void *argument);
 
-/* From now on a copy of this process that foreign code forks is known as such. Called
+/* From now on process_end_copy() knows a copy of this process that foreign code forked. Called
  * once, before code of handlers runs. Returns 0, or -1 with errno. */
 int process_note_copies(void);
 
-/* After each call of foreign code: ends this process if it is such a copy. It would take
- * events and requests of the child. */
+/* Ends this process if it is such a copy, which would take events and requests of the child.
+ * Call it after each call of foreign code. */
 void process_end_copy(void);
 
 /* The next child that has ended, and its wait status in <status>; 0 if there is
  * none (now, or at all). */
 pid_t process_reap(int *status);
 
-/* Waits for <pid>. Returns its wait status, -1 if it is no child. */
+/* Waits for <pid>. Returns its wait status, -1 if <pid> is not a child. */
 int process_wait(pid_t pid);
 
 /* "exited with status 1", "was killed by SIGSEGV (core dumped)". */

@@ -9,9 +9,9 @@
 static struct {
     char *start;
     size_t size;
-    size_t shown; /* bytes of the last title: what follows is zero already */
+    size_t shown; /* bytes of the last title; the rest is already zero */
     const char *pool;
-    char **arguments; /* our copies, which live as long as the process */
+    char **arguments; /* our copies; they live as long as the process */
 } title;
 
 /* The strings of <list> that follow <end> in memory extend it. */

@@ -6,12 +6,12 @@
 #ifndef PROCESS_TITLE_H
 #define PROCESS_TITLE_H
 
-/* Makes the space of the arguments and of the environment available. Must be the
- * first thing in main(): moves environ, and replaces *<argv> by a copy. Returns
- * 0, or -1 without memory (then titles stay as they are). */
+/* Reserves the space of the arguments and of the environment for titles. Call it first in
+ * main(): it moves environ, and replaces *<argv> by a copy. Returns 0, or -1 without memory
+ * (titles then stay unchanged). */
 int process_title_init(int argc, char ***argv);
 
-/* The name between "fcgi-server:" and the role. <pool> must live on. */
+/* The name between "fcgi-server:" and the role. <pool> must stay valid. */
 void process_title_pool(const char *pool);
 
 /* Shows <role>. */

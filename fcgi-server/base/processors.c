@@ -14,12 +14,12 @@ smaller(double a, double b)
     return a < b ? a : b;
 }
 
-/* A mounted hierarchy that can have CPU quotas. */
+/* A mounted control group hierarchy that can have CPU quotas. */
 struct hierarchy {
     int version;
-    char root[WORD_SIZE];   /* of the hierarchy, what is mounted */
-    char folder[WORD_SIZE]; /* where */
-    char path[WORD_SIZE];   /* of this process in it */
+    char root[WORD_SIZE];   /* the part of the hierarchy that is mounted */
+    char folder[WORD_SIZE]; /* where it is mounted */
+    char path[WORD_SIZE];   /* of this process in the hierarchy */
 };
 
 static FILE *
@@ -99,7 +99,7 @@ quota_of(const char *root, const struct hierarchy *hierarchy, const char *below)
         char path[3 * WORD_SIZE];
         int length = snprintf(path, sizeof path, "%s%s/cpu.max", hierarchy->folder, below);
         FILE *file = length < (int)sizeof path ? open_below(root, path) : NULL;
-        /* "max 100000" is no number: no quota */
+        /* "max 100000": no quota */
         if (file == NULL || fscanf(file, "%lf %lf", &quota, &period) != 2)
             quota = 0;
         if (file != NULL)

@@ -15,7 +15,7 @@ program_path(void)
     if (path[0] != '\0')
         return path;
     ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
-    if (length <= 0) { /* no /proc: the name that was given to execve(2) */
+    if (length <= 0) { /* without /proc: the name given to execve(2) */
         const char *name = (const char *)getauxval(AT_EXECFN);
         if (name == NULL || realpath(name, path) == NULL)
             path[0] = '\0';
@@ -24,6 +24,6 @@ program_path(void)
     path[length] = '\0';
     size_t end = strlen(path);
     if (end > strlen(deleted) && strcmp(path + end - strlen(deleted), deleted) == 0)
-        path[end - strlen(deleted)] = '\0'; /* replaced on disk since */
+        path[end - strlen(deleted)] = '\0'; /* the file was replaced since the start */
     return path;
 }

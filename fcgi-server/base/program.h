@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* program.h - where this program is. */
+/* program.h - the path of this program. */
 #ifndef PROGRAM_H
 #define PROGRAM_H
 
-/* The path of this program, as it was started: what is there now may be another. "" if
- * neither /proc nor the kernel tells. Call it first before the current folder changes. */
+/* The path of this program at its start; the file there may have been replaced since. "" if
+ * neither /proc nor the kernel tells. Call it once before the current folder changes. */
 const char *program_path(void);
 
 #endif

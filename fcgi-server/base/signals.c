@@ -8,7 +8,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-/* Blocked, to be read from a descriptor (or, in a child, to be left alone). */
+/* Blocked and read from a descriptor (or ignored, in a child). */
 static const int handled[] = {SIGTERM, SIGINT,  SIGQUIT, SIGHUP, SIGUSR1,
                               SIGUSR2, SIGCHLD, SIGTTIN, SIGTTOU};
 
@@ -24,7 +24,7 @@ set_mask(const int *numbers, size_t count)
     sigprocmask(SIG_SETMASK, &mask, NULL);
 }
 
-/* exec(2) has reset handlers already; what it keeps is "ignored". */
+/* exec(2) has reset all handlers; only "ignored" survives it. */
 static void
 set_defaults(void)
 {
@@ -37,14 +37,14 @@ set_defaults(void)
 void
 signals_reset(void)
 {
-    /* Order matters: a signal that comes between the two must find the mask. */
+    /* Order matters: a signal between the two calls must already find the mask. */
     set_mask(handled, HANDLED_COUNT);
     set_defaults();
     signal(SIGPIPE, SIG_IGN);
-    signal(SIGXFSZ, SIG_IGN); /* a log or a body at its limit: write() says EFBIG */
+    signal(SIGXFSZ, SIG_IGN); /* write() to a file at its size limit then fails with EFBIG */
 }
 
-/* A signal that should have been held: holds all from the return on, and sends it once more. */
+/* A signal that should have been blocked: blocks all again on return, and sends it once more. */
 static void
 hold_again(int number, siginfo_t *info, void *context)
 {
@@ -53,7 +53,7 @@ hold_again(int number, siginfo_t *info, void *context)
     (void)info;
     for (size_t i = 0; i < HANDLED_COUNT; i++)
         sigaddset(&interrupted->uc_sigmask, handled[i]);
-    kill(getpid(), number); /* held while its own handler runs */
+    kill(getpid(), number); /* blocked while its handler runs */
     errno = reason;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * signals.h - a signal is an event like any other: read from a descriptor, in the
- * order of the event loop. Nothing is inherited: whatever the starter had blocked
- * or ignored is undone first.
+ * signals.h - a signal is an event like any other: the event loop reads it from a
+ * descriptor. Signals that the starter of this process had blocked or ignored are reset
+ * first.
  */
 #ifndef SIGNALS_H
 #define SIGNALS_H
@@ -10,21 +10,21 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Sets what is ignored to its default, but SIGPIPE and SIGXFSZ (ignored), blocks the signals
- * that the server understands and no others. For the start of a process; children
+/* Sets ignored signals to their default, except SIGPIPE and SIGXFSZ (ignored), and blocks
+ * exactly the signals that the server understands. For the start of a process; children
  * inherit it. */
 void signals_reset(void);
 
-/* For a process that runs foreign code, once it has its descriptors: if that code lets one of
- * those signals through, it is held again and read from the descriptor all the same. Timers
- * that it leaves behind (ALRM, VTALRM, PROF) end nothing. */
+/* For a process that runs foreign code, after it opened its descriptors: if that code unblocks
+ * one of those signals, it is blocked again and still read from the descriptor. Timers that
+ * the code leaves behind (ALRM, VTALRM, PROF) do not end the process. */
 void signals_guard(void);
 
-/* While code runs that may take for ever (the configuration, the handlers' start), and
- * there is nothing yet to put in order: TERM, INT and QUIT end the process. */
+/* Lets TERM, INT and QUIT end the process while code runs that may hang (the configuration, the
+ * start of handlers) and nothing needs cleaning up yet. */
 void signals_let_end(bool let);
 
-/* Before another program is run: everything as a program expects it. */
+/* Restores the defaults that a program expects. Call it before execve(2). */
 void signals_restore(void);
 
 /* A non-blocking, close-on-exec descriptor that is readable when one of the

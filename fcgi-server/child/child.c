@@ -65,7 +65,7 @@ retiring(void)
     tell_master(NOTICE_RETIRING);
 }
 
-/* With a master it has opened them and says which, once for each signal at least. */
+/* The master, if there is one, opens the logs and sends their descriptors. */
 static void
 renew_logs(void)
 {
@@ -73,9 +73,9 @@ renew_logs(void)
     int fds[CHILD_LOG_COUNT];
     if (self.heritage->master == 0) {
         if (log_reopen(error, sizeof error) == -1)
-            log_error("%s; going on with the old one", error);
+            log_error("%s; continuing with the old log", error);
         if (child_logs_reopen(error, sizeof error) == -1)
-            log_error("%s; going on with the old one", error);
+            log_error("%s; continuing with the old log", error);
     }
     while (descriptors_receive(self.heritage->log_fd, fds, CHILD_LOG_COUNT) == 1)
         child_logs_take(fds);
@@ -133,8 +133,8 @@ fail(const char *what)
     return -1;
 }
 
-/* Between requests the order is read as any other. A handler that runs now gets as
- * long as a stop would give it, and no longer. */
+/* Between requests the order is read like any other. A handler that is running gets as
+ * long as a stop would give it. */
 static void
 on_master_death(int number)
 {
@@ -166,9 +166,8 @@ take_descriptors(void)
     return 0;
 }
 
-/* Orders come as signals only: one descriptor of its own for each child. (A pipe
- * that all share, in an epoll set within the engine's, meets a limit of the kernel
- * at 500 children.) */
+/* Orders come as signals, so each child has a descriptor of its own. (A pipe shared by all,
+ * in an epoll set within the engine's, hits a limit of the kernel at 500 children.) */
 static int
 open_orders(void)
 {
@@ -190,7 +189,7 @@ become_user(void)
     return 0;
 }
 
-/* After the change of user, which would undo it. */
+/* After the change of user, which would reset it. */
 static int
 follow_master(void)
 {
@@ -200,11 +199,11 @@ follow_master(void)
     if (sigaction(SIGPWR, &action, NULL) == -1 || prctl(PR_SET_PDEATHSIG, SIGPWR) == -1)
         return fail("prctl");
     if (getppid() != self.heritage->master)
-        raise_order(CHILD_STOP); /* it died before we could ask for the signal */
+        raise_order(CHILD_STOP); /* the master died before we asked for the signal */
     return 0;
 }
 
-/* What systemd tells the master concerns neither handlers nor programs that they start. */
+/* These variables of systemd are for the master, not for handlers and their programs. */
 static int
 clean_environment(void)
 {
@@ -247,7 +246,8 @@ load_handlers(const struct config *config, char *error, size_t error_size)
     };
     struct router *router = router_new(&options, error, error_size);
     size_t length = strlen(error);
-    if (router == NULL && config->user != NULL) /* who often may not do what init() tries */
+    if (router == NULL &&
+        config->user != NULL) /* this user may lack a permission that init() needs */
         snprintf(error + length, error_size - length, "; loaded as user '%s'", config->user);
     return router;
 }
@@ -293,7 +293,7 @@ prepare_engine(void)
     return self.engine->prepare(&self.context);
 }
 
-/* Last: whoever hears it may retire the former children. */
+/* Last: the master may retire the former children when it reads this. */
 static int
 report_ready(void)
 {
@@ -341,7 +341,7 @@ child_probe(const struct config *config, pid_t parent, char *error, size_t error
         return -1;
     }
     clean_environment();
-    prctl(PR_SET_PDEATHSIG, SIGKILL); /* an init() that hangs must not outlive us */
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* ends an init() that hangs, too */
     if (getppid() != parent)
         return -1;
     if (side_effects_note() == -1) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * child.h - the life of a child: one chain of steps after the fork, then its
- * engine until it is told to end.
+ * child.h - the life of a child: a chain of steps after the fork, then its
+ * engine until an order to end.
  *
  * Signals of a child, read from a descriptor between requests:
- *     QUIT  drain: pass kept connections to the siblings and end
- *     TERM  close: the whole server stops; a second TERM ends at once
+ *     QUIT  drain: pass kept connections to other children, then end
+ *     TERM  close: the whole server stops; a second TERM ends the child at once
  *     USR2  end at once
  *     USR1  open the access log again
  * INT, TTIN and TTOU are the master's; without a master INT means TERM. When the
@@ -20,12 +20,12 @@
 struct config;
 struct heritage;
 
-/* Lives and ends. Returns the exit status for _exit(2): 0, 1 when it could not
- * go on (the reason is logged), or what the engine says. */
+/* Runs the child until its end. Returns the exit status for _exit(2): 0, 1 when it could not
+ * continue (the reason is logged), or the status of the engine. */
 int child_live(const struct heritage *heritage);
 
-/* Does what a child does before it serves, in a process made for that: privileges,
- * then all handlers. Ends with its <parent>. Returns 0, or -1 with a reason. */
+/* Does what a child does before it serves, in a process made for the check: privileges,
+ * then all handlers. The process ends when <parent> ends. Returns 0, or -1 with a reason. */
 int child_probe(const struct config *config, pid_t parent, char *error, size_t error_size);
 
 #endif

@@ -24,16 +24,18 @@ privileges_check(const struct config *config, struct config_error *error)
                           sizeof error->text) == -1)
             return -1;
         if (identity.group == (gid_t)-1)
-            return FAIL("user '%s' has no group of its own; give --group, too", config->user);
+            return FAIL("user '%s' has no primary group; give --group, too", config->user);
         if (geteuid() != 0 && identity.user != geteuid())
-            return FAIL("user '%s': only root can become another user", config->user);
+            return FAIL("user '%s': only root can change the user; start as root, or remove --user",
+                        config->user);
     }
     if (config->chroot == NULL)
         return 0;
     if (geteuid() != 0)
-        return FAIL("chroot '%s': only root can do that", config->chroot);
+        return FAIL("chroot '%s': only root can change the root; start as root, or remove --chroot",
+                    config->chroot);
     if (stat(config->chroot, &status) == -1 || !S_ISDIR(status.st_mode))
-        return FAIL("chroot '%s' is no folder", config->chroot);
+        return FAIL("chroot '%s' is not a folder", config->chroot);
     return 0;
 }
 
@@ -45,7 +47,7 @@ set_limits(const struct config *config, struct config_error *error)
     if (config->rlimit_files > 0) {
         limit.rlim_cur = config->rlimit_files;
         if (limit.rlim_max < limit.rlim_cur)
-            limit.rlim_max = limit.rlim_cur; /* root may */
+            limit.rlim_max = limit.rlim_cur; /* root may raise the hard limit */
     } else {
         limit.rlim_cur = limit.rlim_max;
     }

@@ -12,8 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Exit status of a process that has loaded all handlers: not 0, with which a handler
- * may end it. */
+/* Exit status of a process that has loaded all handlers. Not 0: a handler may call exit(0). */
 #define ALL_LOADED 72
 
 struct probe {
@@ -32,8 +31,8 @@ run(void *argument)
     return write(probe->result_fd, error, strlen(error)) == -1 ? 2 : 1;
 }
 
-/* Loads the handlers of <config> in a process. Returns its wait status and what it
- * said, -1 if there could be no process. */
+/* Loads the handlers of <config> in a process. Returns its wait status and stores its message,
+ * or returns -1 if no process could be made. */
 static int
 try_all(const struct config *config, char *error, size_t error_size)
 {
@@ -59,7 +58,7 @@ went_well(int status)
     return WIFEXITED(status) && WEXITSTATUS(status) == ALL_LOADED;
 }
 
-/* The process died before it could say anything: one handler at a time tells which. */
+/* The process died without a message: trying one handler at a time tells which one is bad. */
 static const struct config_route *
 find_killer(const struct config *config)
 {
@@ -84,7 +83,8 @@ probe_handlers(const struct config *config, char *error, size_t error_size)
     if (went_well(status))
         return PROBE_GOOD;
     if (status == -1) {
-        snprintf(error, error_size, "cannot try the handlers: %s", strerror(errno));
+        snprintf(error, error_size, "cannot start a process to check the handlers: %s",
+                 strerror(errno));
         return PROBE_SYSTEM;
     }
     if (error[0] != '\0')

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * probe.h - tries the handlers out in a process that may die, so that the master
- * never maps their code and a broken one stops the start, not the first request.
+ * probe.h - loads the handlers in a process of their own, so that the master never
+ * maps their code, and a broken handler fails at the start, not at the first request.
  */
 #ifndef PROBE_H
 #define PROBE_H
@@ -13,7 +13,7 @@ struct config;
 enum probe_result {
     PROBE_GOOD = 0,
     PROBE_BAD = 1,    /* a handler cannot be loaded */
-    PROBE_SYSTEM = 2, /* no process could be made */
+    PROBE_SYSTEM = 2, /* no process could be started */
 };
 
 /* Loads every handler of <config> as a child would. Anything but PROBE_GOOD comes
