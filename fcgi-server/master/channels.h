@@ -3,7 +3,7 @@
 #ifndef CHANNELS_H
 #define CHANNELS_H
 
-/* Kept open in the master so that what waits in them outlives any child. */
+/* The master keeps them open, so that what waits in them outlives any child. */
 struct channels {
     int handover[2]; /* queue of connections between siblings */
     int notice[2];   /* struct child_notice to the master: children write to [1] */

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Keeps <length> bytes of a line that has no end yet. */
+/* Stores <length> bytes of a line whose end has not arrived yet. */
 static void
 keep(struct child_output *output, const char *text, size_t length, pid_t pid, bool decorate)
 {
@@ -76,8 +76,8 @@ child_output_close(struct child_output *output, pid_t pid, bool decorate)
 {
     if (output->fd == -1)
         return;
-    /* A grandchild may hold the other end and go on printing: what is there now
-     * is at most what the pipe holds. */
+    /* A grandchild may hold the other end and keep printing: read no more than a pipe
+     * holds. */
     for (int reads = 0; reads < 8 && child_output_read(output, pid, decorate) == 1; reads++)
         continue;
     if (output->used > 0)

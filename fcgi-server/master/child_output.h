@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * child_output.h - what a child prints, cut into lines for the log. Never blocks; a
- * line over CHILD_OUTPUT_LINE_MAX comes in pieces; a last line without an end is
+ * child_output.h - what a child prints, cut into lines for the log. Never blocks. A
+ * line over CHILD_OUTPUT_LINE_MAX is logged in pieces; a last line without a line end is
  * logged when the child has ended.
  */
 #ifndef CHILD_OUTPUT_H
@@ -15,7 +15,7 @@ enum { CHILD_OUTPUT_LINE_MAX = 65536 };
 
 struct child_output {
     int fd;       /* non-blocking read end; -1: closed */
-    char *buffer; /* a line that has begun; NULL while there is none */
+    char *buffer; /* an incomplete line; NULL without one */
     size_t used;
 };
 

@@ -23,9 +23,9 @@ enum life {
     LIFE_NONE = 0,
     LIFE_STARTING = 1, /* forked, not yet ready */
     LIFE_SERVING = 2,
-    LIFE_RETIRING = 3, /* gives its connections to the siblings */
+    LIFE_RETIRING = 3, /* gives its connections to other children */
     LIFE_CLOSING = 4,  /* the whole server stops */
-    LIFE_STOPPING = 5, /* had its time */
+    LIFE_STOPPING = 5, /* its time is over */
     LIFE_KILLED = 6,
 };
 
@@ -33,12 +33,12 @@ struct child {
     pid_t pid;
     enum life life;
     uint32_t generation;     /* of the configuration */
-    struct board_slot *slot; /* NULL: started by a binary with another board */
+    struct board_slot *slot; /* NULL: started by a binary with another layout of the board */
     struct child_output output;
     int log_fd;    /* our end of its log socket; -1 */
-    bool logs_due; /* it has yet to get the logs that were opened again */
+    bool logs_due; /* the reopened logs must still be sent to it */
     int64_t started_ms;
-    int64_t deadline_ms; /* when the next rung of the ladder is due; 0: never */
+    int64_t deadline_ms; /* when the next state is due; 0: never */
 };
 
 #endif

@@ -23,12 +23,12 @@
 static const struct {
     int signal;
     enum life next;
-    const char *reason; /* why it was entered, when a deadline led here */
+    const char *reason; /* for the log, when a deadline led here */
 } ladder[] = {
     [LIFE_RETIRING] = {SIGQUIT, LIFE_STOPPING, NULL},
     [LIFE_CLOSING] = {SIGTERM, LIFE_STOPPING, NULL},
-    [LIFE_STOPPING] = {SIGUSR2, LIFE_KILLED, "has not finished in time, told to stop"},
-    [LIFE_KILLED] = {SIGKILL, LIFE_NONE, "does not react, killed"},
+    [LIFE_STOPPING] = {SIGUSR2, LIFE_KILLED, "did not finish in time: sent SIGUSR2 to end it"},
+    [LIFE_KILLED] = {SIGKILL, LIFE_NONE, "ignored SIGUSR2: killed"},
 };
 
 static struct child *
@@ -59,8 +59,8 @@ run_child(void *argument)
     return child_live(argument);
 }
 
-/* What one child alone has in common with the master: [0] is the master's. Handlers may
- * wait for room in the pipe, since the master always reads; nobody waits for the socket. */
+/* The channels between the master, which has end [0], and one child. Handlers may block on
+ * the pipe, since the master always reads; nobody blocks on the socket. */
 struct lines {
     int output[2];
     int log[2];
@@ -237,7 +237,7 @@ children_output(struct children *children, uint32_t index)
         child_output_close(&child->output, child->pid, children->config->decorate);
 }
 
-/* What it printed before it sent a line comes before that line. */
+/* What it printed before it sent a line is logged before that line. */
 void
 children_log(struct children *children, uint32_t index)
 {

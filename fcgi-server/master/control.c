@@ -15,7 +15,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define CLIENT_TIME_MS 2000 /* for a client to ask and to read */
+#define CLIENT_TIME_MS 2000 /* time for a client to ask and to read */
 #define ASK_TIME_MS    5000
 
 static void
@@ -55,8 +55,8 @@ drop(struct control_client *client)
     *client = (struct control_client){0};
 }
 
-/* Out of descriptors: the one in reserve is spent on hanging up, else the waiting
- * client would keep the loop busy. */
+/* Out of descriptors: the reserved one is used to accept and close the waiting client, which
+ * would otherwise keep the loop busy. */
 static void
 turn_away(struct control *control)
 {
@@ -84,7 +84,7 @@ accept_client(struct control *control)
         announce(control, fd, i + 1, EPOLLIN, EPOLL_CTL_ADD);
         return;
     }
-    close(fd); /* it may come again */
+    close(fd); /* the number may be used again */
 }
 
 static void
@@ -94,7 +94,7 @@ compose(struct control_client *client)
     client->answer = status_query_text(client->line, &client->length);
 }
 
-/* Returns 1 when the whole line is there, 0 if not yet, -1 if the client has gone. */
+/* Returns 1 when the whole line has arrived, 0 if not yet, -1 if the client has gone. */
 static int
 read_line(struct control_client *client)
 {

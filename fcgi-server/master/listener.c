@@ -28,7 +28,7 @@ socket_option(int fd, int option)
     return getsockopt(fd, SOL_SOCKET, option, &value, &size) == -1 ? -1 : value;
 }
 
-/* Our own naming of the address that a socket is bound to. */
+/* The address that a socket is bound to, in the notation of --listen. */
 static void
 describe(int fd, char *name, size_t size)
 {
@@ -51,7 +51,7 @@ static int
 take_over(struct listener *listener, int fd, const char *what, struct config_error *error)
 {
     if (socket_option(fd, SO_ACCEPTCONN) != 1 || socket_option(fd, SO_TYPE) != SOCK_STREAM)
-        return FAIL("%s is no listening socket; give -l ADDRESS, or start under spawn-fcgi or a "
+        return FAIL("%s is not a listening socket; give -l ADDRESS, or start under spawn-fcgi or a "
                     "systemd socket",
                     what);
     fcntl(fd, F_SETFD, FD_CLOEXEC);
@@ -105,7 +105,7 @@ bind_tcp(struct listener *listener, const struct sockaddr *address, socklen_t le
     return bind(listener->fd, address, length);
 }
 
-/* All addresses: of IPv6 and with it of IPv4, or of IPv4 where there is no IPv6. */
+/* Every address: of IPv6 and IPv4, or of IPv4 alone on a machine without IPv6. */
 static int
 bind_everywhere(struct listener *listener, in_port_t port)
 {
@@ -122,8 +122,8 @@ bind_everywhere(struct listener *listener, in_port_t port)
     return bind_tcp(listener, (const struct sockaddr *)&ipv4, sizeof ipv4);
 }
 
-/* "host:port" or "[v6]:port" into its two halves; an empty host is this machine
- * only, "*" is every address. Returns 0, or -1 with <error> if it is neither. */
+/* Splits "host:port" or "[v6]:port". An empty host means this machine only, "*" every
+ * address. Returns 0, or -1 with <error> for any other text. */
 static int
 split_address(const char *text, char host[static 108], const char **port,
               struct config_error *error)
@@ -132,8 +132,9 @@ split_address(const char *text, char host[static 108], const char **port,
     char *end = "";
     long number = colon != NULL && (size_t)(colon - text) < 108 ? strtol(colon + 1, &end, 10) : 0;
     if (*end != '\0' || number < 1 || number > 65535)
-        return FAIL("listen: '%s' is no address; write unix:/path, host:port, [v6]:port or fd:N",
-                    text);
+        return FAIL(
+            "listen: invalid address '%s'; expected unix:/path, host:port, [v6]:port or fd:N",
+            text);
     size_t length = (size_t)(colon - text);
     if (text[0] == '[' && length > 2 && text[length - 1] == ']') {
         text++;
@@ -178,7 +179,9 @@ open_tcp(struct listener *listener, const char *text, struct config_error *error
         return -1;
     if (result != 0)
         return FAIL("%s: %s%s", text, strerror(errno),
-                    errno == EADDRINUSE ? "; stop what listens there, or give another port" : "");
+                    errno == EADDRINUSE
+                        ? "; another program listens there; stop it, or give another port"
+                        : "");
     describe(listener->fd, listener->name, sizeof listener->name);
     return 0;
 }
@@ -194,11 +197,11 @@ passed_sockets(struct config_error *error)
     if (count == NULL || (pid != NULL && strtol(pid, NULL, 10) != getpid()))
         return 0;
     if (strcmp(count, "1") != 0)
-        return FAIL("systemd passed %s sockets (LISTEN_FDS); give one per service", count);
+        return FAIL("systemd passed %s sockets (LISTEN_FDS); expected one per service", count);
     return 1;
 }
 
-/* Connections to a socket that was passed and is not served would hang. */
+/* Connections to a passed socket that nobody serves would hang. */
 static int
 open_passed(struct listener *listener, const struct config *config, struct config_error *error)
 {
@@ -208,9 +211,10 @@ open_passed(struct listener *listener, const struct config *config, struct confi
     if (config->listen == NULL || strncmp(config->listen, "fd:", 3) == 0 ||
         strcmp(config->listen, listener->name) == 0)
         return 0;
-    return FAIL("systemd passed the socket %s (LISTEN_FDS), but listen says %s (%s); remove that, "
-                "or start without the socket unit",
-                listener->name, config->listen, config->listen_origin);
+    return FAIL(
+        "systemd passed the socket %s (LISTEN_FDS), but listen says %s (%s); remove listen, "
+        "or start without the socket unit",
+        listener->name, config->listen, config->listen_origin);
 }
 
 static int
@@ -218,7 +222,7 @@ open_inherited(struct listener *listener, struct config_error *error)
 {
     if (socket_option(STDIN_FILENO, SO_ACCEPTCONN) == 1)
         return take_over(listener, STDIN_FILENO, "descriptor 0", error);
-    return FAIL("no address to listen on: give -l unix:/path or -l host:port, or start it with "
+    return FAIL("no address to listen on; give -l unix:/path or -l host:port, or start with "
                 "spawn-fcgi (descriptor 0) or a systemd socket");
 }
 
@@ -227,7 +231,9 @@ static int
 parse_descriptor(const char *address, struct config_error *error)
 {
     int fd = descriptors_number(address + 3);
-    return fd != -1 ? fd : FAIL("listen: '%s' is no descriptor; write fd:N", address);
+    return fd != -1 ? fd
+                    : FAIL("listen: invalid address '%s'; expected fd:N with a descriptor number",
+                           address);
 }
 
 int
@@ -280,13 +286,13 @@ effective_backlog(uint32_t wanted)
     }
     if (most >= wanted)
         return wanted;
-    log_warn("the listen queue holds %u connections, not %u: net.core.somaxconn limits it; "
+    log_warn("the listen queue holds %u connections instead of %u: net.core.somaxconn limits it; "
              "raise that with sysctl, or lower --backlog",
              most, wanted);
     return most;
 }
 
-/* Also for a socket that came from outside: gives its queue the length we want. */
+/* Sets the length of the listen queue, also of a socket that another program opened. */
 static int
 set_backlog(struct listener *listener, const struct config *config)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * listener.h - the listening socket: made, taken over or refused.
+ * listener.h - makes the listening socket, or takes it over.
  */
 #ifndef LISTENER_H
 #define LISTENER_H
@@ -18,28 +18,28 @@ struct config_error;
 
 struct listener {
     int fd;                  /* non-blocking, close-on-exec */
-    uint32_t backlog;        /* effective: what the kernel left of the wish */
+    uint32_t backlog;        /* effective: as limited by the kernel */
     char name[160];          /* "unix:/run/x", "127.0.0.1:9000": for people */
-    struct socket_file file; /* ours, to be removed at the end */
+    struct socket_file file; /* to be removed at the end */
 };
 
-/* Takes the one descriptor of systemd (LISTEN_FDS), which must be what config->listen says if
- * that says anything; else opens what that says; else takes descriptor 0 if it is a
- * listening socket.
+/* Takes the one descriptor of systemd (LISTEN_FDS), which must match config->listen if
+ * that is set. Without LISTEN_FDS opens config->listen; if that is not set, takes descriptor 0
+ * if it is a listening socket.
  *
- * A unix socket: a file at its path that is no socket is left alone and refused;
- * a socket where somebody answers is refused; a stale one is replaced. The file
+ * A unix socket: refused if its path is a file of another kind or a socket where a server answers;
+ * a stale socket is replaced. The file
  * gets socket_mode before anybody can connect. Warns (in the log) when the
  * kernel cuts the backlog. Returns 0, or -1 with <error>. */
 int listener_open(struct listener *listener, const struct config *config,
                   struct config_error *error);
 
-/* Whether listener_open() would understand the address and know the owner; opens
+/* Checks the address and the owner as listener_open() would, and opens
  * nothing. Returns 0, or -1 with <error>. */
 int listener_check(const struct config *config, struct config_error *error);
 
-/* Takes over what a former master opened, with the duty of removing its file if that
- * is still the same one. Returns 0, or -1 if it is no listening socket. */
+/* Takes over what a former master opened, and will remove its file at the end if that
+ * is still the same one. Returns 0, or -1 if it is not a listening socket. */
 int listener_inherit(struct listener *listener, const struct listener *former,
                      const struct config *config);
 

@@ -29,11 +29,11 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#define FLUSH_MS       10 /* how often log lines are offered to a slow reader */
-#define DEMAND_REST_MS 20 /* how often waiting work may wake the master */
-#define MEMORY_CHECKS  16 /* children whose memory is looked at in one second */
+#define FLUSH_MS       10 /* how often kept log lines are written to a slow reader */
+#define DEMAND_REST_MS 20 /* how soon waiting work may wake the master again */
+#define MEMORY_CHECKS  16 /* children whose memory is checked in one second */
 
-/* Once all the first children of this configuration serve. */
+/* Tells the starter once all the first children of this configuration serve. */
 static void
 check_begun(struct master *master)
 {
@@ -49,7 +49,8 @@ check_begun(struct master *master)
     reload_retry(master);
 }
 
-/* --- children's news ------------------------------------------------------------------------ */
+/* --- notices from children
+ * ------------------------------------------------------------------------ */
 
 static void
 on_notice(struct master *master)
@@ -73,7 +74,7 @@ on_notice(struct master *master)
         }
     }
     check_begun(master);
-    pool_size_adjust(master, false); /* one that retires may take long: its place is filled now */
+    pool_size_adjust(master, false); /* a retiring child may take long: start its successor now */
 }
 
 /* --- every second ---------------------------------------------------------------------------- */
@@ -96,7 +97,7 @@ check_memory(struct master *master)
         }
         if (kib < 0 || (uint64_t)kib * 1024 <= master->config->memory_limit)
             continue;
-        log_notice("child %d uses %ld KiB of private memory: it is replaced (memory_limit)",
+        log_notice("child %d uses %ld KiB of private memory, more than memory_limit: replacing it",
                    (int)child->pid, kib);
         board_count(&master->board.head->recycled);
         children_order(children, child, LIFE_RETIRING);
@@ -124,7 +125,7 @@ take_samples(struct master *master)
         atomic_store(&head->max_active, active);
 }
 
-/* Quietly: the child that lost lines has told. */
+/* Logs nothing: the child that lost lines has reported it. */
 static void
 look_after_logs(struct master *master)
 {
@@ -141,8 +142,9 @@ look_after_socket(struct master *master)
 {
     bool present = listener_present(master->listener);
     if (!present && !master->socket_missed)
-        log_warn("%s: its file was removed or replaced: nobody can connect; send HUP to bind again",
-                 master->listener->name);
+        log_warn(
+            "%s: its file was removed or replaced, so nobody can connect; send HUP to bind again",
+            master->listener->name);
     master->socket_missed = !present;
 }
 
@@ -210,7 +212,7 @@ dispatch(struct master *master, uint64_t event)
     }
 }
 
-/* What is due by the clock; returns how long to sleep. */
+/* Does what is due by the clock. Returns how long to sleep. */
 static int
 on_time(struct master *master)
 {
@@ -299,7 +301,7 @@ open_table(struct master *master, const struct succession *left)
     return 0;
 }
 
-/* Takes the children of the former image: they end as new ones get ready. */
+/* Takes over the children of the former image; they end as new ones get ready. */
 static void
 inherit_children(struct master *master, const struct succession *left)
 {
@@ -350,7 +352,7 @@ master_run(const struct config *config, struct listener *listener, struct succes
         .check = {.output = {.fd = -1}, .config_fd = -1},
     };
     if (open_descriptors(&master, left) == -1 || open_table(&master, left) == -1) {
-        int status = failed("cannot begin");
+        int status = failed("cannot start");
         listener_close(listener);
         return status;
     }
@@ -360,9 +362,9 @@ master_run(const struct config *config, struct listener *listener, struct succes
     char error[512];
     if (control_open(&master.control, config, master.epoll_fd, MASTER_EVENT_CONTROL, error,
                      sizeof error) == -1)
-        log_error("%s; going on without", error);
+        log_error("%s; continuing without it", error);
     if (pid_file_write(config->pid_file, error, sizeof error) == -1)
-        log_error("%s; going on without", error);
+        log_error("%s; continuing without it", error);
     arm_demand(&master, EPOLL_CTL_ADD);
     process_title_set("master");
     if (left != NULL)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * master.h - supervises: starts children, replaces them, resizes, reloads, stops.
+ * master.h - the supervisor: starts and replaces children, resizes the pool, reloads, stops.
  * Runs no handler code and sees no request.
  */
 #ifndef MASTER_H
@@ -12,8 +12,8 @@ struct config;
 struct succession;
 
 /* Supervises until it is told to stop. <listener> is open; <succession> is what a
- * former master left, or NULL. Returns the exit status: 0, or 111 when it could
- * not begin. May not return at all: a reload replaces the process image. */
+ * former master left behind, or NULL. Returns the exit status: 0, or 111 when it could
+ * not start. May not return at all: a reload replaces the process image. */
 int master_run(const struct config *config, struct listener *listener,
                struct succession *succession, char **argv);
 

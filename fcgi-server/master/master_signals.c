@@ -21,8 +21,8 @@ static void
 stop(struct master *master, enum stage stage)
 {
     static const char *const words[] = {
-        [STAGE_GRACEFUL] = "finishing what has arrived",
-        [STAGE_STOPPING] = "stopping, requests have stop_timeout to finish",
+        [STAGE_GRACEFUL] = "stopping after all requests that have arrived",
+        [STAGE_STOPPING] = "stopping; requests have stop_timeout to finish",
         [STAGE_KILLING] = "stopping at once",
     };
     if (stage <= master->stage)
@@ -32,7 +32,7 @@ stop(struct master *master, enum stage stage)
     notify_systemd("STOPPING=1\nSTATUS=%s", words[stage]);
     process_title_set("master, stopping");
     master->children.no_deadline = stage == STAGE_GRACEFUL;
-    if (stage == STAGE_STOPPING) { /* after a graceful stop the clock starts now */
+    if (stage == STAGE_STOPPING) { /* stop_timeout starts now, also after a graceful stop */
         for (uint32_t i = 0; i < master->children.capacity; i++) {
             struct child *child = &master->children.table[i];
             if (child->life == LIFE_CLOSING)
@@ -61,11 +61,11 @@ on_reopen(struct master *master, int number)
     char error[512];
     (void)number;
     if (log_reopen(error, sizeof error) == -1)
-        log_error("%s; going on with the old one", error);
+        log_error("%s; continuing with the old log", error);
     if (child_logs_reopen(error, sizeof error) == -1)
-        log_error("%s; going on with the old one", error);
+        log_error("%s; continuing with the old log", error);
     children_hand_logs(&master->children, true);
-    log_notice("logs opened again");
+    log_notice("reopened the logs");
 }
 
 static void
@@ -78,7 +78,7 @@ on_resize(struct master *master, int number)
     else if (number == SIGTTOU && limits->max_children > 1)
         limits->max_children--;
     atomic_store(&master->board.head->max_children, limits->max_children);
-    log_notice("at most %u children from now on (until the next reload)", limits->max_children);
+    log_notice("limit is now %u children, until the next reload", limits->max_children);
     pool_size_adjust(master, false);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * master_state.h - what the master knows; for the files of the process side that
- * act for it: master, master_signals, reaper, reload, sizing.
+ * master_state.h - the state of the master, for the files that act on it: master,
+ * master_signals, pool_size, reaper, reload, standby.
  */
 #ifndef MASTER_STATE_H
 #define MASTER_STATE_H
@@ -23,9 +23,9 @@
 /* A later stage never goes back to an earlier one. */
 enum stage {
     STAGE_RUNNING = 0,
-    STAGE_GRACEFUL = 1, /* QUIT: requests take as long as they take */
+    STAGE_GRACEFUL = 1, /* QUIT: requests have no time limit */
     STAGE_STOPPING = 2, /* TERM, INT: they have stop_timeout */
-    STAGE_KILLING = 3,  /* a second one */
+    STAGE_KILLING = 3,  /* a second TERM or INT */
 };
 
 /* Which descriptor an event is about: the kind, and an index in the lower half. */
@@ -41,11 +41,11 @@ enum stage {
 /* The check that goes before a reload. */
 struct master_check {
     pid_t pid;                  /* 0: none runs */
-    struct child_output output; /* what it says */
+    struct child_output output; /* what it prints */
     int64_t deadline_ms;        /* when it is killed; 0: never */
     int config_fd;              /* the configuration file as it is checked */
     bool upgrade;               /* with the binary that is on disk now */
-    bool again;                 /* another reload was asked for meanwhile */
+    bool again;                 /* another reload was requested meanwhile */
     bool again_upgrade;
 };
 
@@ -57,7 +57,7 @@ struct master {
     int signal_fd;
     int ready_fd; /* --ready-fd until it was told; -1 */
     enum stage stage;
-    bool begun; /* the first children have been ready */
+    bool begun; /* the first children were ready */
     struct board board;
     struct children children;
     struct pm_limits limits;
@@ -65,13 +65,13 @@ struct master {
     struct respawn respawn;
     struct control control;
     struct master_check check;
-    bool memory_unknown;  /* the kernel does not tell, which was said */
-    bool socket_missed;   /* so was that the socket file has gone */
-    bool log_gone;        /* a log of the children has lost its peer */
-    bool demand;          /* work waits: only during on_demand() */
-    int64_t rearm_ms;     /* when to look for waiting work again; 0: it is looked for */
+    bool memory_unknown;  /* memory cannot be read; already logged */
+    bool socket_missed;   /* the socket file has gone; already logged */
+    bool log_gone;        /* the peer of a log of the children has gone */
+    bool demand;          /* work waits; set only during on_demand() */
+    int64_t rearm_ms;     /* when to watch for waiting work again; 0: being watched */
     int64_t tick_ms;      /* next second */
-    uint32_t memory_turn; /* whose memory is looked at next */
+    uint32_t memory_turn; /* child whose memory is checked next */
 };
 
 #endif

@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Keeps the lock: closing any descriptor of the file in this process would give it up. A lock
- * of this kind is not inherited by children, and goes with the process. */
+/* Holds the lock: closing any descriptor of the file in this process would release it. Children
+ * do not inherit a lock of this kind, and it ends with the process. */
 static int held_fd = -1;
 
 static struct flock
@@ -42,8 +42,8 @@ pid_file_check(const char *path, pid_t allowed, char *error, size_t error_size)
     return taken ? refuse(path, (int)lock.l_pid, error, error_size) : 0;
 }
 
-/* The file at <path>, made if need be, and locked: -1 with errno, or with EAGAIN and the
- * <holder>. Somebody may remove it between the opening and the locking. */
+/* Opens or makes the file at <path> and locks it. Returns it, or -1 with errno; with EAGAIN,
+ * <holder> has the lock. Somebody may remove the file between the opening and the locking. */
 static int
 open_locked(const char *path, int *holder)
 {
@@ -81,7 +81,7 @@ pid_file_write(const char *path, char *error, size_t error_size)
     if (fd == -1 && errno == EAGAIN)
         return refuse(path, holder, error, error_size);
     int length = snprintf(text, sizeof text, "%d\n", (int)getpid());
-    /* Not emptied first: a reader finds the old number or the new one. */
+    /* Not truncated first: a reader finds either the old number or the new one. */
     if (fd == -1 || pwrite(fd, text, (size_t)length, 0) != length || ftruncate(fd, length) == -1) {
         snprintf(error, error_size, "cannot write the pid file %s: %s", path, strerror(errno));
         if (fd != -1)
@@ -104,5 +104,5 @@ pid_file_remove(const char *path)
     bool ours = fscanf(file, "%d", &pid) == 1 && pid == (int)getpid();
     if (ours)
         unlink(path);
-    fclose(file); /* gives the lock up */
+    fclose(file); /* releases the lock */
 }

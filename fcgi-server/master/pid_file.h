@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pid_file.h - the file with the master's process id. A lock on it says that the process is
- * alive, so that a second server with the same file is refused, and a stale file is not in
- * the way.
+ * pid_file.h - the file with the master's process id. A lock on it shows that the process is
+ * alive: a second server with the same file is refused, and a stale file is replaced.
  */
 #ifndef PID_FILE_H
 #define PID_FILE_H
@@ -10,8 +9,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* Whether <path> is free: no living process but <allowed> (0: none) holds it. NULL is. Returns
- * 0, or -1 with a message in <error>. */
+/* Checks that no living process but <allowed> (0: none) holds <path>. NULL is always free.
+ * Returns 0, or -1 with a message in <error>. */
 int pid_file_check(const char *path, pid_t allowed, char *error, size_t error_size);
 
 /* Writes our process id and holds the file until the end. NULL: does nothing. Returns 0, or

@@ -23,7 +23,7 @@ pm_initial(const struct pm_limits *limits)
     }
 }
 
-/* Starts <wanted> as far as the limit allows, and reports the limit once. */
+/* Plans to start <wanted> children, as far as the limit allows, and reports the limit once. */
 static void
 start(const struct pm_limits *limits, const struct pm_view *view, struct pm_memory *memory,
       uint32_t wanted, struct pm_plan *plan)

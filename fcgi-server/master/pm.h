@@ -3,7 +3,7 @@
  * pm.h - how many children there should be. Pure decisions on numbers; the rules
  * are php-fpm's (pm = static, dynamic, ondemand), with two differences: an idle
  * child is one that would take work, kept connections or not; and work that waits
- * is seen at once, not at the next second.
+ * is noticed at once, not at the next second.
  */
 #ifndef PM_H
 #define PM_H
@@ -16,10 +16,10 @@ enum { PM_TICK_MS = 1000 };
 struct pm_limits {
     uint32_t kind; /* enum config_pm */
     uint32_t max_children;
-    uint32_t start_servers; /* 0: between the spares */
+    uint32_t start_servers; /* 0: midway between the spares */
     uint32_t min_spare;
     uint32_t max_spare;
-    uint32_t spawn_rate; /* most that are started at once */
+    uint32_t spawn_rate; /* most children started at once */
     int64_t idle_timeout_ms;
 };
 
@@ -29,7 +29,7 @@ struct pm_view {
     uint32_t total;    /* starting ones included */
     uint32_t starting; /* not yet ready */
     uint32_t idle;
-    bool demand;             /* work waits that nobody has taken */
+    bool demand;             /* work waits and no child has taken it */
     bool tick;               /* a second has passed since the last view with it */
     int64_t longest_idle_ms; /* of the child that has been idle the longest */
 };
@@ -43,14 +43,14 @@ struct pm_memory {
 struct pm_plan {
     uint32_t start;  /* how many to start now */
     uint32_t retire; /* how many of the longest idle to retire now */
-    bool at_limit; /* more were wanted than max_children allows: for the first time in this episode
-                    */
+    bool at_limit;   /* max_children was reached; true once per episode
+                      */
 };
 
-/* Children to start with. */
+/* The number of children at the start. */
 uint32_t pm_initial(const struct pm_limits *limits);
 
-/* What to do now. */
+/* Decides what to do now. */
 struct pm_plan pm_decide(const struct pm_limits *limits, const struct pm_view *view,
                          struct pm_memory *memory);
 

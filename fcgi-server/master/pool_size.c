@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* What is idle for the process manager: takes more work. */
+/* Idle for the process manager means: takes more work. */
 static bool
 takes_work(const struct child *child)
 {
@@ -66,7 +66,7 @@ start_children(struct master *master, uint32_t wanted)
     for (uint32_t i = 0; i < allowed; i++) {
         if (children_start(&master->children) != NULL)
             continue;
-        log_error("cannot start a child: %s; trying again in a second", strerror(errno));
+        log_error("cannot start a child: %s; next attempt in a second", strerror(errno));
         master->respawn.not_before_ms = now_ms + 1000;
         return;
     }
@@ -82,7 +82,7 @@ retire_children(struct master *master, uint32_t count)
                 child = &master->children.table[i];
         if (child == NULL)
             return;
-        /* The last one has nobody to give its connections to. */
+        /* The last child has no other child to give its connections to. */
         bool last = pool_size_view(master).total == 1;
         children_order(&master->children, child, last ? LIFE_CLOSING : LIFE_RETIRING);
     }
@@ -106,8 +106,8 @@ pool_size_adjust(struct master *master, bool tick)
     }
     struct pm_plan plan = pm_decide(&master->limits, &view, &master->memory);
     if (plan.at_limit) {
-        log_warn("all %u children are busy and work is waiting: children (max_children) may be "
-                 "too low",
+        log_warn("all %u children are busy and connections are waiting: children (max_children) "
+                 "may be too low",
                  master->limits.max_children);
         board_count(&master->board.head->max_children_reached);
     }

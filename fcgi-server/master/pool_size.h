@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pool_size.h - brings the number of children to what pm.h decides and respawn.h
- * allows.
+ * pool_size.h - starts and retires children, as pm.h decides and respawn.h allows.
  */
 #ifndef POOL_SIZE_H
 #define POOL_SIZE_H

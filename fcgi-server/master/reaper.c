@@ -17,7 +17,7 @@ report_death(struct master *master, const struct child *child, int status)
     char how[64];
     int64_t now_ms = clock_ms();
     uint64_t requests = child->slot != NULL ? atomic_load(&child->slot->requests) : 0;
-    /* Status 0 without any work is none of ours: a handler's exit(). */
+    /* Status 0 before any request is not an orderly end: a handler called exit(). */
     bool orderly = WIFEXITED(status) && WEXITSTATUS(status) == 0 && requests > 0;
     bool told = child->life >= LIFE_RETIRING;
     process_describe(status, how, sizeof how);
@@ -35,7 +35,7 @@ report_death(struct master *master, const struct child *child, int status)
     if (respawn_death(&master->respawn, now_ms, child->started_ms, requests > 0,
                       master->limits.max_children) &&
         master->respawn.level > 1)
-        log_warn("children die without having answered anything: waiting %lld ms before the next",
+        log_warn("children die before they answer a request: waiting %lld ms before the next start",
                  (long long)(master->respawn.not_before_ms - now_ms));
 }
 

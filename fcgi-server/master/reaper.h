@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reaper.h - waits for the processes that have ended, says how, and lets their
+ * reaper.h - reaps the processes that have ended, logs how, and lets their
  * successors start.
  */
 #ifndef REAPER_H
@@ -8,8 +8,8 @@
 
 struct master;
 
-/* Reaps all that have ended: children are reported and buried, the check of a reload
- * is handed to it. */
+/* Reaps all that have ended: reports and frees children, and passes the end of a check on
+ * to reload.h. */
 void reaper_run(struct master *master);
 
 #endif

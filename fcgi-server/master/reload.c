@@ -18,8 +18,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Children of former configurations beside which a reload may begin; they and the
- * present ones must leave places for new ones (PLACES_EXTRA). */
+/* A reload may begin while at most this many children of former configurations are left: the
+ * table of children needs room for new ones (PLACES_EXTRA). */
 #define OLD_MAX 16
 
 static void
@@ -30,9 +30,9 @@ drop_config(struct master *master)
     master->check.config_fd = -1;
 }
 
-/* While the last reload still starts its children, another would pile up; unless
- * they cannot start, and the reload is to help. So would children that take long to
- * end, until no place is left in the table for new ones. */
+/* A reload waits while the last one still starts its children, unless these cannot start: then
+ * the reload may be the remedy. It also waits while too many former children are left, which
+ * would fill the table. */
 static bool
 may_begin(const struct master *master)
 {
@@ -48,8 +48,8 @@ reload_begin(struct master *master, bool upgrade)
     int output[2];
     if (!may_begin(master)) {
         if (!check->again && children_old(&master->children) > OLD_MAX)
-            log_warn("%u children of former configurations still work: the reload waits until some "
-                     "have ended (stop_timeout)",
+            log_warn("the reload waits: %u children of former configurations have not ended yet "
+                     "(stop_timeout)",
                      children_old(&master->children));
         check->again = true;
         check->again_upgrade |= upgrade;
@@ -92,19 +92,19 @@ static void
 become_successor(struct master *master)
 {
     bool upgrade = master->check.upgrade;
-    log_notice("%s: the check went well, starting new children", upgrade ? "upgrade" : "reload");
+    log_notice("%s: check passed, starting new children", upgrade ? "upgrade" : "reload");
     struct standby standby = {-1, -1};
     char error[512];
     control_close(&master->control);
     if (standby_start(&standby, master) == 0)
         succession_exec(succession_program(upgrade), master->argv, master->config, master->listener,
                         &master->children, master->check.config_fd, &standby);
-    log_error("cannot reload: cannot run %s: %s; going on as before", succession_program(upgrade),
+    log_error("cannot reload: cannot run %s: %s; continuing as before", succession_program(upgrade),
               strerror(errno));
     standby_release(&standby);
     if (control_open(&master->control, master->config, master->epoll_fd, MASTER_EVENT_CONTROL,
                      error, sizeof error) == -1)
-        log_error("%s; going on without", error);
+        log_error("%s; continuing without it", error);
 }
 
 void
@@ -122,8 +122,8 @@ reload_ended(struct master *master, pid_t pid, int status)
     } else if (master->stage == STAGE_RUNNING) {
         bool other = WIFEXITED(status) && WEXITSTATUS(status) == 0;
         process_describe(status, how, sizeof how);
-        log_error("reload refused: the check %s, %s; going on with the old configuration", how,
-                  other ? "as no fcgi-server of this version does" : "see above");
+        log_error("reload refused: the check %s%s; continuing with the old configuration", how,
+                  other ? ", but the program is not an fcgi-server of this version" : "");
         notify_systemd("READY=1\nSTATUS=reload refused, see the log");
     }
     drop_config(master);
@@ -138,7 +138,7 @@ reload_ladder(struct master *master, int64_t now_ms)
         return 0;
     if (now_ms < check->deadline_ms)
         return check->deadline_ms;
-    log_error("the check has not ended within check_timeout: killed; a handler's init() or the "
+    log_error("the check did not end within check_timeout: killed; a handler's init() or the "
               "configuration file hangs");
     kill(check->pid, SIGKILL);
     check->deadline_ms = 0;

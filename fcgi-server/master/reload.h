@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * reload.h - HUP and USR2: checks the new configuration, handlers and (USR2) binary
- * in a process of their own, then turns into them; see succession.h. A failed check
+ * in a process of their own, then switches to them; see succession.h. A failed check
  * leaves everything as it was and says why. One at a time: a signal that comes
  * meanwhile is remembered.
  */
@@ -20,17 +20,17 @@ void reload_begin(struct master *master, bool upgrade);
 /* The check has printed something. */
 void reload_output(struct master *master);
 
-/* <pid>, which is no child of the pool, has ended. If that was a good check, the
+/* <pid>, which does not belong to the pool, has ended. If it was a check that passed, the
  * program is replaced and this does not return. */
 void reload_ended(struct master *master, pid_t pid, int status);
 
-/* A reload that was asked for at a bad moment begins now if it can. */
+/* Begins a reload that had to wait, if it can begin now. */
 void reload_retry(struct master *master);
 
-/* Kills a check that has run for too long. Returns when to look again; 0: no need. */
+/* Kills a check that has run for too long. Returns its deadline; 0: none runs. */
 int64_t reload_ladder(struct master *master, int64_t now_ms);
 
-/* Ends a check that runs: the server stops. */
+/* Kills a running check, because the server stops. */
 void reload_abandon(struct master *master);
 
 #endif

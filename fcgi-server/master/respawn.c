@@ -30,7 +30,7 @@ respawn_death(struct respawn *respawn, int64_t now_ms, int64_t started_ms, bool 
         return false;
     }
     respawn->last_death_ms = now_ms;
-    /* Those that were started before the wave belong to it. */
+    /* Children started before the wave began belong to it. */
     if (respawn->level > 0 && started_ms < respawn->wave_ms)
         return false;
     respawn->wave_ms = now_ms;

@@ -16,7 +16,7 @@ socket_file_address(struct sockaddr_un *address, const char *path, char *error, 
 {
     size_t most = sizeof address->sun_path - 1;
     if (path[0] == '\0')
-        return FAIL("the path is missing; write one, such as /run/fcgi-server/socket");
+        return FAIL("the path is missing; expected one such as /run/fcgi-server/socket");
     if (strlen(path) > most)
         return FAIL("%s: the path has %zu bytes, a socket's may have at most %zu; give a shorter "
                     "one",
@@ -32,7 +32,7 @@ new_socket(void)
     return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 }
 
-/* Makes way for a new socket at <address>. Returns 0 if the path is free now. */
+/* Removes a stale socket at <address>. Returns 0 if the path is free now. */
 static int
 clear_path(const struct sockaddr_un *address, char *error, size_t error_size)
 {
@@ -41,7 +41,7 @@ clear_path(const struct sockaddr_un *address, char *error, size_t error_size)
     if (lstat(path, &status) == -1)
         return errno == ENOENT ? 0 : FAIL("%s: %s", path, strerror(errno));
     if (!S_ISSOCK(status.st_mode))
-        return FAIL("%s: there is a file of another kind; it stays, give another path", path);
+        return FAIL("%s: the file there is not a socket; remove it, or give another path", path);
     int probe = new_socket();
     if (probe == -1)
         return FAIL("%s: %s", path, strerror(errno));
@@ -49,9 +49,7 @@ clear_path(const struct sockaddr_un *address, char *error, size_t error_size)
     int reason = errno;
     close(probe);
     if (result == 0 || reason == EAGAIN)
-        return FAIL("%s: it is in use, another server answers there; stop that first, or give "
-                    "another path",
-                    path);
+        return FAIL("%s: another server answers there; stop it first, or give another path", path);
     if (reason != ECONNREFUSED)
         return FAIL("%s: cannot tell whether it is in use: %s", path, strerror(reason));
     if (unlink(path) == -1)
@@ -59,7 +57,7 @@ clear_path(const struct sockaddr_un *address, char *error, size_t error_size)
     return 0;
 }
 
-/* Whatever folder this process is in at the end. */
+/* Absolute: the current folder may be another one at the end. */
 static const char *
 lasting_path(const char *path)
 {
@@ -98,8 +96,8 @@ socket_file_bind(struct socket_file *file, const char *path, mode_t mode, char *
     if (result == 0 && note(file, path) == 0)
         return fd;
     result = FAIL("%s: %s%s", path, strerror(errno),
-                  errno == ENOENT   ? "; make its folder first"
-                  : errno == EACCES ? "; give a folder this user may write to"
+                  errno == ENOENT   ? "; create its folder first"
+                  : errno == EACCES ? "; give a folder that this user may write to"
                                     : "");
     close(fd);
     return result;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * socket_file.h - the file of a unix socket: made where nobody answers, and removed at the end
- * only if it is still that one, not what another server has put at its path meanwhile.
+ * socket_file.h - the file of a unix socket: made where no server answers, and removed at the end
+ * unless another server has put its own file at that path.
  */
 #ifndef SOCKET_FILE_H
 #define SOCKET_FILE_H
@@ -12,7 +12,7 @@
 #include <sys/un.h>
 
 struct socket_file {
-    const char *path; /* absolute where the current folder is known; NULL: none of ours */
+    const char *path; /* absolute if the current folder is known; NULL: nothing to remove */
     dev_t device;
     ino_t inode;
 };
@@ -21,13 +21,13 @@ struct socket_file {
 int socket_file_address(struct sockaddr_un *address, const char *path, char *error,
                         size_t error_size);
 
-/* A listening-to-be stream socket, non-blocking and close-on-exec, bound to <path> with <mode>. A
- * file of another kind and a socket where somebody answers are left alone and refused; a stale one
- * is replaced. Returns the descriptor, or -1 with a message in <error>. */
+/* Makes a stream socket, non-blocking and close-on-exec, bound to <path> with <mode>. Refuses
+ * a path where a file of another kind is, or a socket where a server answers; replaces a stale
+ * socket. Returns the descriptor, or -1 with a message in <error>. */
 int socket_file_bind(struct socket_file *file, const char *path, mode_t mode, char *error,
                      size_t error_size);
 
-/* Whether what is at its path is still <file>. */
+/* Whether the file at its path is still <file>. */
 bool socket_file_present(const struct socket_file *file);
 
 /* Removes <file> if it is still there. */

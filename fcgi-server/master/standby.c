@@ -16,15 +16,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define END_MS 5000 /* for the kernel to end a process */
+#define END_MS 5000 /* time for the kernel to end a process */
 
 struct post {
     struct master *master;
-    pid_t pid; /* the master's. getppid() would be another's if the new program ended at once */
+    pid_t pid; /* of the master; getppid() differs if the new program has already ended */
     int ends[2];
 };
 
-/* Whether <fd> has something to say by <deadline_ms>. */
+/* Whether <fd> becomes readable by <deadline_ms>. */
 static bool
 wait_until(int fd, int64_t deadline_ms)
 {
@@ -37,7 +37,7 @@ wait_until(int fd, int64_t deadline_ms)
     return result == 1;
 }
 
-/* A stop that the hanging program has not read is meant for whoever comes after it. */
+/* A stop signal that the hanging program has not read is for its successor. */
 static void
 inherit_stop(pid_t pid)
 {
@@ -54,14 +54,14 @@ inherit_stop(pid_t pid)
         fclose(file);
     for (size_t i = 0; i < sizeof stops / sizeof *stops; i++)
         if (pending >> (stops[i] - 1) & 1)
-            kill(getpid(), stops[i]); /* blocked: it is read after the exec */
+            kill(getpid(), stops[i]); /* blocked, and read after the exec */
 }
 
 static void
 end_master(pid_t pid)
 {
     int fd = (int)syscall(SYS_pidfd_open, pid, 0);
-    if (getppid() == pid) /* else it has ended, and the number may be somebody else's */
+    if (getppid() == pid) /* else it has ended, and another process may have its id */
         kill(pid, SIGKILL);
     if (fd == -1)
         return;
@@ -81,12 +81,12 @@ stand_by(void *argument)
                                 .generation = master->children.generation,
                                 .board = &none};
     close(post->ends[1]);
-    process_title_set("master, standing by");
+    process_title_set("master, standby");
     bool told = wait_until(post->ends[0], clock_ms() + (int64_t)master->config->check_timeout_ms);
     if (told && read(post->ends[0], &word, 1) == 1)
         return 0;
-    log_error("the new program %s: the former one takes over as process %d",
-              told ? "has ended before it could serve" : "has not begun within check_timeout",
+    log_error("the new program %s; the old one takes over again as process %d",
+              told ? "ended before it could serve" : "did not start within check_timeout",
               (int)getpid());
     inherit_stop(pid);
     end_master(pid);
@@ -118,7 +118,7 @@ standby_release(struct standby *standby)
     if (standby->pid <= 0)
         return;
     if (write(standby->word_fd, "", 1) != 1)
-        log_warn("the former master is not there: %s", strerror(errno));
+        log_warn("the standby copy of the former master has gone: %s", strerror(errno));
     close(standby->word_fd);
     process_wait(standby->pid);
     *standby = (struct standby){-1, -1};

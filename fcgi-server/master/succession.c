@@ -66,7 +66,7 @@ write_state(FILE *file, const struct config *config, const struct listener *list
             const struct children *children, const struct standby *standby)
 {
     const struct channels *channels = &children->channels;
-    /* Names may hold anything but a NUL. */
+    /* Names may hold any byte but NUL. */
     fprintf(file, "%s%c%s%c%s%c%s%c", HEADING, '\0', wish(config), '\0',
             config->pid_file != NULL ? config->pid_file : "", '\0',
             listener->file.path != NULL ? listener->file.path : "", '\0');
@@ -130,8 +130,8 @@ succession_exec(const char *path, char **argv, const struct config *config,
     return -1;
 }
 
-/* The text before the next NUL; NULL if there is none. It lives as long as the
- * process. */
+/* The text before the next NUL; NULL if there is none. It stays valid as long as the
+ * process lives. */
 static char *
 read_text(FILE *file)
 {
@@ -140,7 +140,7 @@ read_text(FILE *file)
     return getdelim(&text, &size, '\0', file) == -1 ? NULL : text;
 }
 
-/* The next child; false at the end, or when it makes no sense. */
+/* Reads the next child. Returns false at the end, or when its values are invalid. */
 static bool
 read_child(FILE *file, struct succession_child *left)
 {
@@ -155,7 +155,7 @@ read_child(FILE *file, struct succession_child *left)
     child.pid = pid;
     child.started_ms = started;
     child.life = LIFE_SERVING;
-    /* The time that one got to end goes on. */
+    /* A deadline to end stays in force. */
     if (life >= LIFE_RETIRING && life <= LIFE_KILLED) {
         child.life = (enum life)life;
         child.deadline_ms = deadline;
@@ -213,7 +213,7 @@ succession_read(void)
     const char *variable = getenv(STATE_VARIABLE);
     int fd = variable != NULL ? descriptors_number(variable) : -1;
     unsetenv(STATE_VARIABLE);
-    if (fd <= STDERR_FILENO) /* set by hand: nothing of ours, and to be left open */
+    if (fd <= STDERR_FILENO) /* set by hand, not by us: leave it open */
         return NULL;
     FILE *file = fdopen(fd, "r");
     if (file == NULL)
@@ -291,5 +291,5 @@ succession_program(bool upgrade)
     if (!upgrade && access(running, X_OK) == 0)
         return running;
     const char *path = program_path();
-    return *path != '\0' ? path : "fcgi-server (its place is unknown: mount /proc)";
+    return *path != '\0' ? path : "fcgi-server (its path is unknown: mount /proc)";
 }

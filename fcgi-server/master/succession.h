@@ -3,7 +3,7 @@
  * succession.h - how a master turns into its successor. A reload (same binary) and
  * an upgrade (new binary) are one thing: the process runs the program again, in
  * place, under the same pid. Sockets, queues, the scoreboard and the children stay
- * open across execve(2); a memfd says which is which.
+ * open across execve(2); a memfd lists them.
  */
 #ifndef SUCCESSION_H
 #define SUCCESSION_H
@@ -16,17 +16,16 @@
 
 struct config;
 
-/* Exit status of a check that went well. Not 0: a program that takes our place must
- * know what it was asked, and this form of the state; /bin/true does not. Another
- * form gets another number. */
+/* Exit status of a check that passed. Not 0, which any program may return: the new program
+ * must know the check and this form of the state. Another form gets another number. */
 #define SUCCESSION_FIT 74
 
 struct succession_child {
-    struct child child; /* without its line of the board */
-    uint32_t slot;      /* which that is; UINT32_MAX: none */
+    struct child child; /* without its slot */
+    uint32_t slot;      /* index of its slot; UINT32_MAX: none */
 };
 
-/* Who waits for the new program to begin; see standby.h. */
+/* The process that waits for the new program to start; see standby.h. */
 struct standby {
     pid_t pid;
     int word_fd; /* the new program writes one byte into it */
@@ -35,7 +34,7 @@ struct standby {
 struct succession {
     struct listener listener; /* without its name */
     char *listen;             /* as configured: to see whether it has changed */
-    char *pid_file;           /* to remove it if the new one is elsewhere; "" if none */
+    char *pid_file;           /* to remove it if the new one has another path; "" if none */
     struct channels channels;
     int board_fd;
     uint32_t generation;
@@ -44,8 +43,8 @@ struct succession {
     struct succession_child *child;
 };
 
-/* What a former image of this process left. NULL: this is a first start. Whatever
- * was left is taken out of the environment. */
+/* What a former image of this process left behind; NULL at a first start. Removes it from the
+ * environment. */
 struct succession *succession_read(void);
 
 /* Runs <path> with <argv> in place of this program, which goes on if that fails.
@@ -60,15 +59,14 @@ int succession_exec(const char *path, char **argv, const struct config *config,
 pid_t succession_check(const char *path, char **argv, const struct config *config, int output_fd,
                        int config_fd);
 
-/* In a check: whether the configured address is the one that the running server
- * has open anyway. */
+/* In a check: whether the running server already listens on the configured address. */
 bool succession_listens_already(const struct config *config);
 
 /* True in a process that succession_check() started. */
 bool succession_is_check(void);
 
-/* The program to run: the one that runs, or with <upgrade> what is in its place on the disk
- * now, which without /proc is all that there is. */
+/* The program to run: the running one, or with <upgrade> (and without /proc always) the file
+ * that is at its path now. */
 const char *succession_program(bool upgrade);
 
 #endif

@@ -106,7 +106,7 @@ t.case("crash loop", function()
         process.kill(pid, "KILL")
     end
     t.ok(process.poll(8, function()
-        return server:log_text():find("without having answered")
+        return server:log_text():find("before they answer a request")
     end), "children that cannot start are reported")
     t.ok(idle_cpu(server.pid, 0.5) < 200, "and tried slowly")
     write(t.build .. "/handlers/hello.so")

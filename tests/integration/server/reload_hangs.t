@@ -72,7 +72,7 @@ t.case("a check that hangs", function()
     t.ok(server:stop("TERM") == "exited", "and a stop")
 end)
 
-for words, reason in pairs { ["exec sleep 100"] = "has not begun within check_timeout", ["exit 0"] = "has ended before it could serve" } do
+for words, reason in pairs { ["exec sleep 100"] = "did not start within check_timeout", ["exit 0"] = "ended before it could serve" } do
     t.case("a program that does: " .. words, function()
         local server = start(words, "2s")
         server:signal("USR2")
