@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * fcgi-handler.h - the contract between the server and a handler. This is the
- * only header that a handler includes; what is not in it is not for handlers.
+ * only header that a handler includes; everything else is private to the server.
  *
  * A handler is a shared object that exports one constant:
  *
@@ -30,7 +30,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Raised by a change that old handlers cannot survive. Members appended to the
+/* Raised by a change that breaks old handlers. Members appended to the
  * end of a structure only raise its size. */
 #define FH_ABI 1u
 
@@ -75,7 +75,7 @@ struct fh_request {
 
 /* What a handler exports, as `const struct fh_handler fcgi_handler`. */
 struct fh_handler {
-    uint32_t abi;  /* FH_ABI; a file with another value is refused by name */
+    uint32_t abi;  /* FH_ABI; a file with another value is refused */
     uint32_t size; /* sizeof(struct fh_handler) */
     const char *name;
 
@@ -98,13 +98,13 @@ struct fh_handler {
      * request holds. resume() is not called again. May be NULL. */
     void (*cancel)(void *state, struct fh_request *request);
 
-    /* When the child ends in good order. May be NULL. */
+    /* Called when the child ends in an orderly way. May be NULL. */
     void (*fini)(void *state);
 };
 
 /* The value of the FastCGI parameter <name>, such as "REQUEST_METHOD"; NULL if
- * it was not sent. The header User-Agent is called "HTTP_USER_AGENT". Sent twice, the first
- * one counts; but headers of the request (HTTP_...) are joined by ", ", cookies by "; ".
+ * it was not sent. The header User-Agent is called "HTTP_USER_AGENT". If it was sent
+ * twice, the first one counts; but request headers (HTTP_...) are joined by ", ", cookies by "; ".
  * NUL-terminated; its length is stored in <length> unless that is NULL. */
 static inline const char *
 fh_param(struct fh_request *request, const char *name, size_t *length)
@@ -114,7 +114,7 @@ fh_param(struct fh_request *request, const char *name, size_t *length)
 
 /* The value of <key> in the query string, decoded ('+' is a space, a broken
  * escape stays as it is); NULL if the key is absent, "" if it has no value. The
- * first one counts when a key stands twice. Keys are decoded, too, and
+ * first one counts when a key appears twice. Keys are decoded, too, and
  * case-sensitive. May hold NUL bytes: then <length> tells. */
 static inline const char *
 fh_query(struct fh_request *request, const char *key, size_t *length)
@@ -131,16 +131,17 @@ fh_read(struct fh_request *request, void *buffer, size_t size)
 }
 
 /* Sets the status, 200 to 599; 200 if never called. Returns 0, or -1 if <code>
- * is out of range or the head of the answer has left already. */
+ * is out of range or the head of the answer has been sent. */
 static inline int
 fh_status(struct fh_request *request, int code)
 {
     return request->host->status(request, code);
 }
 
-/* Adds a response header. Returns 0, or -1 if <name> is no header name or the web server's alone
- * (Connection, Transfer-Encoding and the like; the manual lists them), <value> holds a control
- * character other than a tab, the head is full (the manual gives the limit) or has left already.
+/* Adds a response header. Returns 0, or -1 if <name> is not a valid header name or belongs to the
+ * web server (Connection, Transfer-Encoding and the like; the manual lists them), <value> holds a
+ * control character other than a tab, the head is full (the manual gives the limit), or the head
+ * has been sent.
  * Setting Content-Type again replaces it. */
 static inline int
 fh_header(struct fh_request *request, const char *name, const char *value)
@@ -148,8 +149,8 @@ fh_header(struct fh_request *request, const char *name, const char *value)
     return request->host->header(request, name, value);
 }
 
-/* Appends to the body. Returns 0, or -1 when the front end has gone: then give
- * up, nobody reads the rest. Bodies that the method or the status forbids (HEAD,
+/* Appends to the body. Returns 0, or -1 when the front end has gone: then stop,
+ * nobody reads the rest. Bodies that the method or the status forbids (HEAD,
  * 204, 304) are accepted and not sent. */
 static inline int
 fh_write(struct fh_request *request, const void *data, size_t length)

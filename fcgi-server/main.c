@@ -53,7 +53,7 @@ try_handlers(const struct config *config)
 
 /* --- what the command line asks for ---------------------------------------------------------- */
 
-/* Answers the questions that need no server. Returns true if there was one. */
+/* Handles options that need no server. Returns true if there was one. */
 static bool
 answer(const struct config *config, int *status)
 {
@@ -71,8 +71,8 @@ answer(const struct config *config, int *status)
     return true;
 }
 
-/* Opens the logs. A reload is not refused because a reader is absent that may come back:
- * until then lines are lost and counted. */
+/* Opens the logs. The absence of a reader that may come back does not refuse a reload: until
+ * then lines are lost and counted. */
 static int
 open_logs(const struct config *config)
 {
@@ -96,7 +96,7 @@ test(const struct config *config)
     struct listener listener;
     int status;
     if (succession_is_check() && config->children == 0)
-        return fail(EXIT_USAGE, "children = 0 (no master) cannot be reached by a reload: restart");
+        return fail(EXIT_USAGE, "children = 0 (no master) needs a restart instead of a reload");
     if (listener_check(config, &error) == -1)
         return fail(EXIT_USAGE, error.text);
     if (succession_is_check() &&
@@ -111,7 +111,7 @@ test(const struct config *config)
     }
     if (succession_is_check())
         return SUCCESSION_FIT;
-    puts("fcgi-server: the configuration is good");
+    puts("fcgi-server: the configuration and all handlers are valid");
     return EXIT_GOOD;
 }
 
@@ -139,7 +139,7 @@ serve_alone(const struct config *config, struct listener *listener)
     return status == 1 ? EXIT_USAGE : status;
 }
 
-/* What was inherited and not asked for is no business of ours. */
+/* Closes inherited descriptors that the configuration does not use. */
 static int
 close_inherited(const struct config *config)
 {
@@ -152,7 +152,7 @@ close_inherited(const struct config *config)
     return descriptors_close_others(keep, sizeof keep / sizeof *keep);
 }
 
-/* The environment speaks of them to this process alone, not to programs of handlers. */
+/* These variables are for this process, not for programs that handlers start. */
 static void
 forget_passed(void)
 {
@@ -161,8 +161,8 @@ forget_passed(void)
     unsetenv("LISTEN_FDNAMES");
 }
 
-/* Whether the socket that a former image of this process has open can go on: its address is
- * still wanted, and clients still reach it there. */
+/* Whether the socket that a former image of this process opened stays in use: its address is
+ * still configured, and clients still reach it. */
 static bool
 can_stay(const struct listener *former, const struct succession *left, const struct config *config)
 {
@@ -172,11 +172,11 @@ can_stay(const struct listener *former, const struct succession *left, const str
     if (listener_present(former))
         return true;
     log_warn("%s: its file was removed or replaced%s", former->name,
-             made_here ? ", binding again" : "; nobody can connect until a restart");
+             made_here ? ": binding again" : ", so nobody can connect until a restart");
     return !made_here;
 }
 
-/* The children of the former image finish what waits at the former socket. */
+/* The children of the former image serve the connections that wait at the former socket. */
 static int
 succeed_listener(struct listener *listener, const struct config *config,
                  const struct succession *left)
@@ -190,7 +190,7 @@ succeed_listener(struct listener *listener, const struct config *config,
     } else if (listener_open(listener, config, &error) == 0) {
         listener_close(&former);
     } else {
-        log_error("%s; going on with %s%s", error.text, former.name,
+        log_error("%s; continuing with %s%s", error.text, former.name,
                   listener_present(&former) ? "" : ", where nobody can connect");
         *listener = former;
     }
@@ -233,7 +233,7 @@ main(int argc, char **argv)
         return test(&config);
     if (left == NULL && close_inherited(&config) == -1)
         return fail(EXIT_SYSTEM, strerror(errno));
-    /* What was good for the check has gone since: serving matters more than logs. */
+    /* The logs could be opened in the check, but not now: serving matters more than logs. */
     if ((status = open_logs(&config)) != EXIT_GOOD && left == NULL)
         return status;
     if (left == NULL && config.children > 0 &&

@@ -124,7 +124,8 @@ compile(const char *format, char *error, size_t error_size)
     state.parts = 0;
     while (*format != '\0') {
         if (state.parts == PARTS_MAX) {
-            snprintf(error, error_size, "access_format: more than %d parts", PARTS_MAX);
+            snprintf(error, error_size, "access_format: too many parts; at most %d are allowed",
+                     PARTS_MAX);
             return -1;
         }
         struct part *part = &state.part[state.parts++];
@@ -134,7 +135,7 @@ compile(const char *format, char *error, size_t error_size)
             break;
         size_t name = format[1] == '{' ? strcspn(format + 2, "}") : 0;
         if (format[1] == '%') {
-            part->length++; /* the literal takes one of the two */
+            part->length++; /* "%%" prints one percent sign */
             format += 2;
         } else if (format[1] == '{' && name < sizeof part->name &&
                    strncmp(format + 2 + name, "}e", 2) == 0) {
@@ -146,8 +147,7 @@ compile(const char *format, char *error, size_t error_size)
             format += 2;
         } else {
             snprintf(error, error_size,
-                     "access_format: '%.10s' is not understood; fcgi-server(8) lists the codes",
-                     format);
+                     "access_format: unknown code '%.10s'; fcgi-server(8) lists the codes", format);
             return -1;
         }
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * access_log.h - one line per request, made from a format.
+ * access_log.h - writes one line per request, made from a format.
  *
  * Format, after php-fpm's: %m method, %r path, %q query with its '?', %R remote
  * address, %u remote user, %s status, %o body bytes, %l content length, %d
@@ -17,7 +17,7 @@
 
 struct config;
 
-/* What the engine knows of an answered request. <param> looks up a FastCGI
+/* An answered request, as the engine describes it. <param> looks up a FastCGI
  * parameter of <request>; NULL results and a NULL <param> print as "-". */
 struct access_entry {
     int status;
@@ -32,10 +32,10 @@ struct access_entry {
  * <error>. */
 int access_log_open(const struct config *config, char *error, size_t error_size);
 
-/* Whether access_log_write() would write: lets an engine skip the work. */
+/* Whether there is an access log: lets an engine skip the work. */
 bool access_log_wanted(void);
 
-/* Writes one line. Never waits, never fails. */
+/* Writes one line. Never blocks. A line that cannot be written is counted as lost. */
 void access_log_write(const struct access_entry *entry);
 
 #endif

@@ -178,7 +178,7 @@ board_open(struct board *board, uint32_t slots, int fd)
     return 0;
 }
 
-/* Only what a former child wrote: a page that was never used stays untouched. */
+/* Clears only what a former child wrote: pages that were never used stay unallocated. */
 struct board_slot *
 board_take(struct board *board)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * board.h - one shared mapping that tells what every child does. The master
- * writes the head, each child its own slot and nothing else; everybody reads.
+ * board.h - a shared mapping that tells what every child does. The master
+ * writes the head, each child writes its own slot only, and all processes read.
  *
  * Numbers are 64-bit atomics with relaxed order (plain moves on x86-64). The
  * text of the current request is guarded by a sequence counter: a reader that
- * sees it change tries again, and takes torn text for none. In a child with a
- * watch thread, "the child" is whoever holds the connection lock.
+ * sees it change tries again, and in the end treats the text as empty. In a child with a
+ * watch thread, "the child" is the thread that holds the connection lock.
  */
 #ifndef BOARD_H
 #define BOARD_H
@@ -29,7 +29,7 @@ enum board_state {
     BOARD_READING = 3,  /* a request has begun to arrive */
     BOARD_RUNNING = 4,  /* inside a handler */
     BOARD_WAITING = 5,  /* handlers wait (FH_WAIT), none runs: takes more work */
-    BOARD_DRAINING = 6, /* takes no more work, finishes what it has */
+    BOARD_DRAINING = 6, /* takes no more work, finishes its requests */
 };
 
 /* One child. Fields of the master come first. */
@@ -51,10 +51,10 @@ struct board_slot {
     _Atomic uint64_t aborted;            /* front end went away */
     _Atomic uint64_t skipped;            /* aborted before a handler ran */
     _Atomic uint64_t timed_out;          /* request timeout */
-    _Atomic uint64_t dropped;            /* half-sent requests given up, protocol errors */
+    _Atomic uint64_t dropped;            /* incomplete requests, protocol errors */
     _Atomic uint64_t rejected;           /* clients not allowed */
     _Atomic uint64_t slow;               /* took longer than slow_ms */
-    _Atomic uint64_t log_lost;           /* lines of access log and slow log */
+    _Atomic uint64_t log_lost;           /* lost lines of access log and slow log */
     _Atomic uint64_t busy_ns;            /* time inside handlers */
     _Atomic uint64_t latency_us_sum;
     _Atomic uint64_t latency[BOARD_BUCKETS];
@@ -73,7 +73,7 @@ struct board_slot {
 /* Written by the master; <retired> sums up the counters of children that ended. */
 struct board_head {
     uint32_t magic;
-    uint32_t layout; /* size of head and slot: a board of another binary is not touched */
+    uint32_t layout; /* size of head and slot: a board with another layout is not used */
     uint32_t slots;
     _Atomic int32_t master_pid;
     _Atomic uint32_t generation;
@@ -85,10 +85,10 @@ struct board_head {
     _Atomic uint64_t max_active;
     _Atomic uint64_t max_children_reached;
     _Atomic uint64_t restarts; /* children replaced because they died */
-    _Atomic uint64_t killed;   /* children that the stop ladder or a limit had to kill */
+    _Atomic uint64_t killed;   /* children killed because they did not end in time */
     _Atomic uint64_t recycled; /* children replaced by max_requests or memory_limit */
     _Atomic uint64_t reloads;
-    _Atomic uint64_t log_lost; /* lines of the log */
+    _Atomic uint64_t log_lost; /* lines of the log that were lost */
     struct board_slot retired;
 };
 
@@ -101,7 +101,7 @@ struct board {
 
 /* --- the child's side: what an engine calls ----------------------------------- */
 
-/* The child has nothing to do, reads, ...; cheap when nothing changes. */
+/* Sets the state of the child. Cheap when nothing changes. */
 void board_state(struct board_slot *slot, enum board_state state);
 
 /* A request starts in a handler: state RUNNING, in_flight + 1. Texts need not be
@@ -110,7 +110,7 @@ void board_request_begin(struct board_slot *slot, int64_t now_ns, const char *me
                          const char *uri, size_t uri_length, const char *handler,
                          uint64_t content_length);
 
-/* A request has been answered (or given up): in_flight - 1, requests + 1, latency
+/* A request has been answered (or dropped): in_flight - 1, requests + 1, latency
  * since <start_ns> into the histogram; <status> >= 500 counts as failed. The
  * caller sets the new state. */
 void board_request_end(struct board_slot *slot, int64_t now_ns, int64_t start_ns, int status);
@@ -118,7 +118,8 @@ void board_request_end(struct board_slot *slot, int64_t now_ns, int64_t start_ns
 /* Keeps the last error, for the per-child view. */
 void board_error(struct board_slot *slot, const char *text);
 
-/* Counters: board_count(&slot->aborted). One writer, so no locked instruction. */
+/* Counters: board_count(&slot->aborted). There is one writer, so no locked instruction is needed.
+ */
 static inline void
 board_count(_Atomic uint64_t *counter)
 {
@@ -135,20 +136,20 @@ board_gauge(_Atomic uint32_t *gauge, uint32_t value)
 
 /* --- the readers' and the master's side ---------------------------------------- */
 
-/* Makes a board of <slots> lines, or maps that of <fd> if it has the same layout
+/* Makes a board with <slots> slots, or maps that of <fd> if it has the same layout
  * and at least as many. Returns 0, or -1 with errno. */
 int board_open(struct board *board, uint32_t slots, int fd);
 
-/* A free line for a new child, cleared and in state STARTING; NULL: none left. */
+/* A free slot for a new child, cleared and in state STARTING; NULL if none is left. */
 struct board_slot *board_take(struct board *board);
 
-/* Adds the counters of a line to head->retired and frees it. */
+/* Adds the counters of a slot to head->retired and frees the slot. */
 void board_release(struct board *board, struct board_slot *slot);
 
 /* Adds the counters of <slot> to those of <sum>. */
 void board_sum(struct board_slot *sum, const struct board_slot *slot);
 
-/* A copy of the texts of a line. */
+/* A copy of the texts of a slot. */
 struct board_request {
     uint64_t content_length;
     char method[BOARD_METHOD_SIZE];
@@ -157,7 +158,7 @@ struct board_request {
     char error[BOARD_ERROR_SIZE];
 };
 
-/* Copies them. Returns false, with empty texts, if they changed all the time. */
+/* Copies the texts of <slot>. Returns false, with empty texts, if they kept changing. */
 bool board_text(const struct board_slot *slot, struct board_request *request);
 
 /* "Idle", "Running", ...: php-fpm's words where they mean the same. */

@@ -15,7 +15,7 @@ static struct {
     struct log_target target[CHILD_LOG_COUNT];
     _Atomic uint64_t *lost;
     void (*gone)(void);
-    int64_t gone_ms; /* when that may be called again */
+    int64_t gone_ms; /* when gone() may be called again */
 } state = {.target = {LOG_TARGET_NONE, LOG_TARGET_NONE}};
 
 static const char *const names[] = {"access log", "slow log"};
@@ -86,7 +86,7 @@ on_loss(enum child_log which, uint64_t before)
     if (state.lost != NULL)
         *state.lost += target->lost - before;
     if (before == 0)
-        log_warn("%s %s: %s; lines are lost, the status counts them", names[which], target->name,
+        log_warn("%s %s: %s; lost lines are counted in the status", names[which], target->name,
                  strerror(target->reason));
     if ((target->broken || target->fd == -1) && state.gone != NULL && now_ms >= state.gone_ms) {
         state.gone_ms = now_ms + GONE_MS;

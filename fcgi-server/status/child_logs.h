@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * child_logs.h - the logs that children write by themselves: access log and slow log. The
- * master opens them, and hands what it has opened again on to its children: it has the
- * rights. A line never waits: one that a target does not take is lost, counted in the
- * status, and told in the log when it begins and when it ends.
+ * master has the permissions, so it opens and reopens them and sends the descriptors to its
+ * children. Writing never blocks: a line that a target does not take is lost and counted in
+ * the status; the log says when losses begin and when they end.
  */
 #ifndef CHILD_LOGS_H
 #define CHILD_LOGS_H
@@ -28,23 +28,23 @@ int child_logs_open(const struct config *config, char *error, size_t error_size)
 /* Opens the same again, for log rotation. Returns as child_logs_open(). */
 int child_logs_reopen(char *error, size_t error_size);
 
-/* Where lost lines are counted, and whom to call when a log's peer has gone (at most once a
- * second). Called in a child, once. */
+/* Sets where lost lines are counted, and what is called when the peer of a log has gone (at
+ * most once a second). Called in a child, once. */
 void child_logs_setup(_Atomic uint64_t *lost, void (*gone)(void));
 
 /* The descriptors of all logs, -1 for one that is not open. */
 void child_logs_descriptors(int fds[static CHILD_LOG_COUNT]);
 
-/* Goes on with <fds>, which the master has opened; they belong to us now. */
+/* Uses <fds>, which the master has opened, from now on and owns them. */
 void child_logs_take(const int fds[static CHILD_LOG_COUNT]);
 
-/* Whether there is such a log. */
+/* Whether this log is configured. */
 bool child_logs_wanted(enum child_log which);
 
 /* Writes a line, which ends with a line end. */
 void child_logs_put(enum child_log which, const char *line, size_t length);
 
-/* Tells what was lost since the last line went. For the end of a child. */
+/* Logs how many lines were lost since the last one was written. For the end of a child. */
 void child_logs_tell(void);
 
 #endif

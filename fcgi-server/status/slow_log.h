@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* slow_log.h - requests that take long, with what they were doing. */
+/* slow_log.h - logs requests that take long, with a traceback of their handler. */
 #ifndef SLOW_LOG_H
 #define SLOW_LOG_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * status.c - counts what the scoreboard says, and the handlers that show it. The
- * three ways of writing it down are in status_format.c.
+ * status.c - sums up the scoreboard, and has the handlers that show it. The three
+ * formats are in status_format.c.
  */
 #include "status/status.h"
 #include "base/clock.h"
@@ -95,7 +95,7 @@ status_text(enum status_format format, bool full, size_t *length)
 
 /* --- queries -------------------------------------------------------------------------------- */
 
-/* Whether <word> stands in <query> by itself or as "word=...". */
+/* Whether <query> holds <word> or "word=...". */
 static bool
 has_word(const char *query, const char *word)
 {
@@ -146,7 +146,7 @@ handle_status(void *unused, struct fh_request *request)
     char *text = status_query_text(query, &length);
     (void)unused;
     if (text == NULL)
-        return fh_fail(request, "no memory for the status");
+        return fh_fail(request, "out of memory for the status");
     fh_header(request, "Content-Type", types[format_of(query)]);
     forbid_caching(request);
     fh_write(request, text, length);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * status.h - /status and /ping, handlers like any other, and the text behind
- * them, which the control socket of the master sends, too.
+ * status.h - /status and /ping, handlers like any other, and the text that they
+ * send. The control socket of the master sends it, too.
  */
 #ifndef STATUS_H
 #define STATUS_H
@@ -19,11 +19,11 @@ enum status_format {
     STATUS_OPENMETRICS = 2,
 };
 
-/* The handler behind a route to "builtin:status" or "builtin:ping" (the name
+/* The handler of a route to "builtin:status" or "builtin:ping" (the name
  * without its prefix); NULL if there is none. */
 const struct fh_handler *status_builtin(const char *name);
 
-/* What the built-in handlers report on. Called once in each child before
+/* Sets what the built-in handlers report. Called once in each child before
  * serving, and in the master. */
 void status_setup(const struct config *config, struct board *board, int listen_fd);
 

@@ -33,7 +33,7 @@ collect(struct number *numbers, const struct status_view *view)
         {"listen queue", "phpfpm_listen_queue", "gauge", "Connections waiting to be accepted",
          view->listen_queue},
         {"max listen queue", "phpfpm_max_listen_queue", "gauge",
-         "Most connections seen waiting, looked at once a second", (int64_t)view->max_listen_queue},
+         "Most connections seen waiting; sampled once a second", (int64_t)view->max_listen_queue},
         {"listen queue len", "phpfpm_listen_queue_length", "gauge",
          "Effective length of the listen queue", LOAD(head->backlog)},
         {"idle processes", "phpfpm_idle_processes", "gauge", "Children without a request",
@@ -42,32 +42,32 @@ collect(struct number *numbers, const struct status_view *view)
          view->active},
         {"total processes", "phpfpm_total_processes", "gauge", "Children", view->total},
         {"max active processes", "phpfpm_max_active_processes", "gauge",
-         "Most children seen with a request, looked at once a second", (int64_t)view->max_active},
+         "Most children seen with a request; sampled once a second", (int64_t)view->max_active},
         {"max children reached", "phpfpm_max_children_reached", "counter",
-         "Times that more children were wanted than allowed",
-         (int64_t)LOAD(head->max_children_reached)},
+         "Times that max_children was reached", (int64_t)LOAD(head->max_children_reached)},
         {"slow requests", "phpfpm_slow_requests", "counter", "Requests slower than slow_ms",
          (int64_t)LOAD(sum->slow)},
-        {"max children", "fcgi_server_max_children", "gauge", "Most children allowed",
+        {"max children", "fcgi_server_max_children", "gauge", "Limit of children",
          LOAD(head->max_children)},
         {"starting processes", "fcgi_server_starting_processes", "gauge", "Children not yet ready",
          view->starting},
         {"ending processes", "fcgi_server_ending_processes", "gauge",
-         "Children that finish what they have", view->draining},
+         "Children that finish their requests and then end", view->draining},
         {"requests", "fcgi_server_requests", "counter", "Requests answered",
          (int64_t)LOAD(sum->requests)},
         {"requests in flight", "fcgi_server_requests_in_flight", "gauge",
          "Requests running or waiting in a handler", (int64_t)view->in_flight},
-        {"failed requests", "fcgi_server_failed_requests", "counter", "Answered with 500 to 599",
-         (int64_t)LOAD(sum->failed)},
-        {"aborted requests", "fcgi_server_aborted_requests", "counter", "The front end went away",
-         (int64_t)LOAD(sum->aborted)},
+        {"failed requests", "fcgi_server_failed_requests", "counter",
+         "Requests answered with 500 to 599", (int64_t)LOAD(sum->failed)},
+        {"aborted requests", "fcgi_server_aborted_requests", "counter",
+         "Requests whose front end went away", (int64_t)LOAD(sum->aborted)},
         {"skipped requests", "fcgi_server_skipped_requests", "counter",
-         "The front end had gone before the handler ran", (int64_t)LOAD(sum->skipped)},
+         "Requests whose front end had gone before the handler ran", (int64_t)LOAD(sum->skipped)},
         {"timed out requests", "fcgi_server_timed_out_requests", "counter",
-         "Ended by request_timeout", (int64_t)LOAD(sum->timed_out)},
+         "Requests ended by request_timeout", (int64_t)LOAD(sum->timed_out)},
         {"dropped connections", "fcgi_server_dropped_connections", "counter",
-         "Closed for half-sent requests or protocol errors", (int64_t)LOAD(sum->dropped)},
+         "Connections closed for incomplete requests or protocol errors",
+         (int64_t)LOAD(sum->dropped)},
         {"rejected clients", "fcgi_server_rejected_clients", "counter",
          "Connections from addresses that are not allowed", (int64_t)LOAD(sum->rejected)},
         {"active connections", "fcgi_server_active_connections", "gauge",
@@ -75,9 +75,9 @@ collect(struct number *numbers, const struct status_view *view)
         {"kept idle connections", "fcgi_server_kept_idle_connections", "gauge",
          "Kept connections without a request", (int64_t)view->connections_idle},
         {"handed connections", "fcgi_server_handed_connections", "counter",
-         "Connections passed from a child to a sibling", (int64_t)LOAD(sum->handed)},
+         "Connections passed to another child", (int64_t)LOAD(sum->handed)},
         {"adopted connections", "fcgi_server_adopted_connections", "counter",
-         "Connections taken over from a sibling", (int64_t)LOAD(sum->adopted)},
+         "Connections taken over from another child", (int64_t)LOAD(sum->adopted)},
         {"restarts", "fcgi_server_restarts", "counter", "Children replaced because they died",
          (int64_t)LOAD(head->restarts)},
         {"recycled", "fcgi_server_recycled", "counter",
@@ -86,7 +86,7 @@ collect(struct number *numbers, const struct status_view *view)
          (int64_t)LOAD(head->killed)},
         {"reloads", "fcgi_server_reloads", "counter", "Reloads and upgrades",
          (int64_t)LOAD(head->reloads)},
-        {"lost log lines", "fcgi_server_lost_log_lines", "counter", "Lines that no log could take",
+        {"lost log lines", "fcgi_server_lost_log_lines", "counter", "Log lines that were lost",
          (int64_t)(LOAD(head->log_lost) + LOAD(sum->log_lost))},
     };
     _Static_assert(sizeof all / sizeof *all <= NUMBERS_MAX, "more room for numbers");
@@ -156,7 +156,7 @@ label(FILE *out, const char *name)
     fprintf(out, "%s:%*s", name, (int)(strlen(name) < 21 ? 21 - strlen(name) : 1), "");
 }
 
-/* An upper bound for so many thousandths of all latencies, from the histogram. */
+/* An upper bound, from the histogram, for <per_mille> of all latencies. */
 static uint64_t
 percentile_us(const struct board_slot *sum, unsigned per_mille)
 {
@@ -316,7 +316,7 @@ status_write_json(FILE *out, const struct status_view *view, bool full)
 /* --- OpenMetrics
  * ----------------------------------------------------------------------------------- */
 
-/* Whatever the locale takes for a decimal point. */
+/* Independent of the decimal point of the locale. */
 static void
 print_seconds(FILE *out, uint64_t us)
 {
@@ -343,7 +343,7 @@ write_histogram(FILE *out, const struct board_slot *sum)
     fputc('\n', out);
 }
 
-/* One family of per-child series; <read> gives the value. */
+/* Writes one family of per-child series; <read> gives the value. */
 static void
 write_series(FILE *out, const struct status_view *view, const char *name, const char *type,
              const char *help, uint64_t (*read)(const struct board_slot *slot))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * status_view.h - what there is to tell, and the three ways to write it; for
- * status.c and status_format.c only.
+ * status_view.h - the figures of the status, and the three formats; for status.c and
+ * status_format.c only.
  */
 #ifndef STATUS_VIEW_H
 #define STATUS_VIEW_H

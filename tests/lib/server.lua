@@ -270,7 +270,7 @@ function instance:stop_order(name, children)
     for line in (self:log_text():match("received SIG" .. name .. "\n.*") or ""):gmatch("[^\n]+") do
         events[#events + 1] = line:find("received SIG") and "signal" or line:find("notice: stopped$") and "stopped"
             or line:find("child %d+ exited with status 0 ") and "ended"
-            or line:find("notice: stopping, ") and "stopping" or line:find("notice: finishing ") and "stopping" or line
+            or line:find("notice: stopping") and "stopping" or line
     end
     local wanted = "signal stopping " .. ("ended "):rep(children) .. "stopped"
     local got = table.concat(events, " ")
