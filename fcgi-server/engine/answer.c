@@ -17,8 +17,8 @@ add(struct answer *answer, void *bytes, size_t length)
     }
 }
 
-/* Puts a small answer together behind its head: one buffer is cheaper to send than
- * three, by more than the copying costs. */
+/* Copies a small answer behind its head: sending one buffer instead of three saves more
+ * than the copy costs. */
 static void
 join(struct answer *answer)
 {
@@ -78,7 +78,7 @@ answer_build(struct answer *answer, struct request *request, bool last)
     join(answer);
 }
 
-/* Takes <length> sent bytes off the front. */
+/* Removes <length> sent bytes from the front. */
 static void
 advance(struct answer *answer, size_t length)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * answer.h - what a request has to say, as records ready for one sendmsg():
- * head, body, end of STDOUT and END_REQUEST together, because a front end that
- * sees the end late does not keep the connection.
+ * answer.h - the answer to a request, as records ready for one sendmsg(): head,
+ * body, end of STDOUT and END_REQUEST together, because a front end that sees the end late
+ * does not keep the connection.
  */
 #ifndef ANSWER_H
 #define ANSWER_H
@@ -18,8 +18,8 @@ enum {
     ANSWER_PARTS = 2 * ANSWER_RECORDS + 2,
 };
 
-/* About 17 KiB: one for each child is enough, since what a peer does not take at
- * once is copied (see answer_rest()). */
+/* About 17 KiB: one for each child is enough, since the rest that a peer does not
+ * take at once is copied (see answer_rest()). */
 struct answer {
     struct iovec part[ANSWER_PARTS];
     int count;
@@ -30,15 +30,15 @@ struct answer {
 };
 
 /* Puts what <request> has not sent yet into <answer>, which points into its <out>.
- * <last>: and the end of the request. */
+ * <last>: adds the end of the request. */
 void answer_build(struct answer *answer, struct request *request, bool last);
 
 /* Sends as much as the socket takes without blocking. Returns 0 when all is sent,
  * 1 when some is left, -1 when the peer has gone. */
 int answer_send(struct answer *answer, int fd);
 
-/* Answers <status> to <request> on <fd> while its handler, or another one, runs: what
- * the handler made is neither read nor changed. Nothing if the head has left. For
+/* Answers <status> to <request> on <fd> while its handler, or another one, runs: neither
+ * reads nor changes the answer of the handler. Sends nothing if the head has been sent. For
  * one thread of the process. */
 void answer_briefly(const struct request *request, int fd, int status);
 

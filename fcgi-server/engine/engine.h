@@ -3,7 +3,7 @@
  * engine.h - the contract between the process side (master, child) and the
  * request side (engine, request, router, handlers). The process side decides
  * when a child serves, drains and ends; an engine decides how bytes become
- * requests. Neither knows more of the other than what stands here.
+ * requests. Neither knows more of the other than this header.
  */
 #ifndef ENGINE_H
 #define ENGINE_H
@@ -14,12 +14,12 @@ struct config;
 struct router;
 struct board_slot;
 
-/* What the process side wants of an engine right now. A later value never goes
- * back to an earlier one. */
+/* What the process side wants an engine to do now. It never goes back to an earlier
+ * value. */
 enum child_order {
     CHILD_SERVE = 0, /* accept and answer */
     CHILD_DRAIN = 1, /* accept no more; finish what was read; pass kept connections on; return */
-    CHILD_CLOSE = 2, /* as CHILD_DRAIN, but no sibling stays: serve what has arrived, then close */
+    CHILD_CLOSE = 2, /* as CHILD_DRAIN, but all children end: serve what has arrived, then close */
     CHILD_STOP = 3,  /* return now */
 };
 
@@ -33,26 +33,26 @@ enum child_exit {
 struct engine_context {
     const struct config *config;
     struct router *router;   /* routes with loaded handlers, made in this child */
-    struct board_slot *slot; /* this child's line of the scoreboard; the engine writes it */
+    struct board_slot *slot; /* the slot of this child; the engine writes it */
     int listen_fd;           /* non-blocking, shared with all siblings */
     int handover_fd[2];      /* shared queue of connections between siblings, a SOCK_SEQPACKET pair
                                 made before the fork: [0] to take from, [1] to put into, both
                                 non-blocking; -1 without a master */
     int order_fd;            /* readable when order() may have changed */
-    /* The order in force. Cheap; reads what is pending on order_fd first. */
+    /* The current order. Cheap; first reads what is pending on order_fd. */
     enum child_order (*order)(void);
-    /* Tells the master that this child retires of its own accord (max_requests), so
+    /* Tells the master that this child retires by its own decision (max_requests), so
      * that its replacement starts while it still drains. Call it once, before draining. */
     void (*retiring)(void);
 };
 
 struct engine {
-    /* Takes what serving needs; after it the child counts as ready. The context stays valid until
+    /* Opens what serving needs; afterwards the child counts as ready. The context stays valid until
      * serve() returns. 0, or -1 (already logged). */
     int (*prepare)(struct engine_context *context);
     /* Serves until ordered to end or until the child has answered as many
      * requests as it may. Returns the exit status of the child: 0 in good
-     * order, 1 when it could not go on (already logged). */
+     * order, 1 when it could not continue (already logged). */
     int (*serve)(void);
 };
 

@@ -12,7 +12,7 @@
 #define DAY_MS    INT64_C(86400000)
 #define FUTURE_MS 1000 /* two clocks that agree still differ a little */
 
-/* Thousandths of the digits behind a point; -1 if others follow them. */
+/* The digits after a point, in thousandths; -1 if anything else follows them. */
 static int64_t
 parse_fraction(const char *text)
 {
@@ -28,7 +28,8 @@ parse_fraction(const char *text)
 int64_t
 queue_deadline_parse(const char *text, int64_t now_ms)
 {
-    /* What one of the unit is worth in ms; told apart by size: only one fits the year. */
+    /* The milliseconds in one unit. The size of the number tells the unit: only one fits the year.
+     */
     static const struct {
         int64_t factor;
         int64_t divisor;
@@ -48,7 +49,7 @@ queue_deadline_parse(const char *text, int64_t now_ms)
         return -1;
     for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
         if (units[i].factor > 1 && digits > 11)
-            continue; /* not seconds, and too many for the product */
+            continue; /* not in seconds, and too large to multiply */
         int64_t start_ms = whole * units[i].factor / units[i].divisor;
         start_ms += units[i].factor > 1 ? fraction : 0;
         if (start_ms >= now_ms - DAY_MS && start_ms <= now_ms + FUTURE_MS)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * queue_deadline.h - whether a request has waited too long before it could run. Unix
- * sockets keep no time of arrival, so the front end has to tell when it took the request:
- * in the parameter REQUEST_START. No client of a front end can set that: what comes in a
- * header is called HTTP_something.
+ * sockets keep no time of arrival, so the front end has to send the time at which it took the
+ * request in the parameter REQUEST_START. Clients cannot set it: the names of parameters made
+ * from headers begin with HTTP_.
  */
 #ifndef QUEUE_DEADLINE_H
 #define QUEUE_DEADLINE_H
@@ -20,7 +20,7 @@ struct request;
 int64_t queue_deadline_parse(const char *text, int64_t now_ms);
 
 /* 503 if <request> has waited longer than queue_deadline since its front end took it, else
- * 0. Without REQUEST_START, and with one that is no time (told in the log, once), 0. */
+ * 0. 0, too, without REQUEST_START or with one that is not a time (logged once). */
 int queue_deadline_check(const struct config *config, const struct request *request);
 
 #endif

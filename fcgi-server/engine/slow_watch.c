@@ -11,29 +11,29 @@
 #include <time.h>
 #include <unistd.h>
 
-/* How often we look while handlers are quick. A look costs a timer and two context
+/* Time between two checks while handlers are quick. A check costs a timer and two context
  * switches: 35 us on a small virtual machine. */
 #define QUIET_LOOK_NS INT64_C(20000000)
 
-/* And how often once one was slow, for so long. */
+/* Time between two checks once a handler was slow, and how long this rate stays. */
 #define ALERT_LOOK_NS SLOW_WATCH_NS
 #define ALERT_NS      INT64_C(1000000000)
 
-/* Looks without a running handler before the thread goes to sleep. */
+/* Checks without a running handler before the thread goes to sleep. */
 #define QUIET_LOOKS 10
 
 #define STACK_SIZE ((size_t)65536)
 
 /* What the thread knows of the handler that it saw last. */
 struct sight {
-    int64_t since_ns; /* which one: when it was entered */
+    int64_t since_ns; /* when it was entered, which identifies it */
     int64_t seen_ns;
-    int64_t delay_ns; /* of the serving thread, then */
+    int64_t delay_ns; /* of the serving thread at that time */
     int64_t again_ns; /* when on_slow() wants to be called again; 0: not found slow yet */
     int64_t alert_until_ns;
 };
 
-/* Sleeps until the serving thread enters another handler than <since_ns>, or
+/* Sleeps until the serving thread enters another handler than that of <since_ns>, or until
  * <until_ns>. */
 static void
 sleep_until_entered(struct slow_watch *watch, int64_t since_ns, int64_t until_ns)
@@ -46,15 +46,15 @@ sleep_until_entered(struct slow_watch *watch, int64_t since_ns, int64_t until_ns
         return;
     while (sem_clockwait(&watch->wake, CLOCK_MONOTONIC, &until) == -1 && errno == EINTR) {
     }
-    /* Timed out: unless a handler has just posted, nobody will. */
+    /* Timed out: no handler will post, unless one has just done so. */
     if (atomic_exchange(&watch->asleep, 0) == 0) {
         while (sem_trywait(&watch->wake) == -1 && errno == EINTR) {
         }
     }
 }
 
-/* Nanoseconds that the serving thread has been ready to run but did not; 0 if the
- * kernel does not tell. */
+/* Nanoseconds that the serving thread has waited for a processor; 0 if the kernel does not
+ * tell. */
 static int64_t
 delay_of(const struct slow_watch *watch)
 {
@@ -69,7 +69,7 @@ delay_of(const struct slow_watch *watch)
 }
 
 /* The handler of <sight> has been running for SLOW_WATCH_NS. Is it slow, or did it
- * wait for a processor, as on a busy machine every handler may? Between two looks
+ * wait for a processor, as on a busy machine every handler may? Between two checks
  * it must have run or slept for a good part of SLOW_WATCH_NS. */
 static bool
 is_slow(struct slow_watch *watch, struct sight *sight, int64_t since_ns, int64_t now_ns)
@@ -86,7 +86,7 @@ is_slow(struct slow_watch *watch, struct sight *sight, int64_t since_ns, int64_t
     return slow;
 }
 
-/* Looks at the handler that was entered at <since_ns>. Returns when to look again. */
+/* Checks the handler that was entered at <since_ns>. Returns when to check again. */
 static int64_t
 look(struct slow_watch *watch, struct sight *sight, int64_t since_ns, int64_t now_ns)
 {
@@ -120,7 +120,7 @@ run(void *argument)
         } else if (since_ns != 0) {
             quiet = 0;
             int64_t next_ns = look(watch, &sight, since_ns, now_ns);
-            if (sight.again_ns != 0 && sight.since_ns == since_ns) { /* slow: nothing else to see */
+            if (sight.again_ns != 0 && sight.since_ns == since_ns) { /* already known to be slow */
                 sleep_until_entered(watch, since_ns, next_ns);
                 continue;
             }
@@ -145,7 +145,7 @@ slow_watch_init(struct slow_watch *watch, slow_watch_function *on_slow, void *ow
     sem_init(&watch->wake, 0, 0);
 }
 
-/* Without the thread requests are served all the same, if not as well. */
+/* Without the thread, requests are still served, but may wait longer. */
 static void
 start(struct slow_watch *watch)
 {
@@ -156,13 +156,13 @@ start(struct slow_watch *watch)
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, STACK_SIZE);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    sigfillset(&all); /* signals are the serving thread's */
+    sigfillset(&all); /* signals go to the serving thread */
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int failed = pthread_create(&thread, &attributes, run, watch);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
     if (failed != 0) {
-        log_error("the slow watch cannot be started: %s; requests may wait behind slow handlers",
+        log_error("cannot start the slow watch: %s; requests may wait behind slow handlers",
                   strerror(failed));
     }
     watch->started = true;

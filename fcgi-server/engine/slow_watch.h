@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * slow_watch.h - a second thread that looks after a child while its only other thread,
- * the serving one, is inside a handler and can do nothing else. One lock guards
- * everything the child has; the serving thread holds it at all times except in
- * handlers, so that the slow watch is either alone or asleep. It looks only
- * while handlers run, seldom while they are quick, and sleeps while the child is
- * idle: 1,024 children must not cost a processor.
+ * slow_watch.h - a second thread that acts for a child while its other thread, the serving
+ * one, is inside a handler. One lock guards everything the child has; the serving thread
+ * holds it at all times except in handlers, so that the two never run at the same time. The
+ * slow watch checks only while handlers run, rarely while they are quick, and sleeps while
+ * the child is idle: 1,024 children must not cost a processor.
  */
 #ifndef SLOW_WATCH_H
 #define SLOW_WATCH_H
@@ -19,9 +18,8 @@
 /* A handler that runs longer than this is slow. */
 #define SLOW_WATCH_NS INT64_C(5000000)
 
-/* Called with the lock held when a handler has been found slow. Returns when it is
- * to be called again if the same handler still runs then (CLOCK_MONOTONIC), or
- * INT64_MAX: not again. */
+/* Called with the lock held when a handler was found slow. Returns when to call it again if
+ * the same handler still runs then (CLOCK_MONOTONIC); INT64_MAX: not again. */
 typedef int64_t slow_watch_function(void *owner, int64_t now_ns);
 
 struct slow_watch {
@@ -37,11 +35,11 @@ struct slow_watch {
 };
 
 /* The caller becomes the serving thread and gets the lock. The slow watch itself
- * starts with the first handler. There is no end: it lives as long as the child. */
+ * starts with the first handler. It lives as long as the child. */
 void slow_watch_init(struct slow_watch *watch, slow_watch_function *on_slow, void *owner);
 
-/* The serving thread is about to enter a handler: lets go of the lock. <needed>: the
- * thread is to be woken for it, should it sleep. */
+/* The serving thread is about to enter a handler: releases the lock. <needed>: wakes
+ * the slow watch if it sleeps. */
 void slow_watch_enter(struct slow_watch *watch, int64_t now_ns, bool needed);
 
 /* The handler has returned: takes the lock again. */

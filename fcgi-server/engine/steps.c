@@ -27,7 +27,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define TELL_FULL_NS INT64_C(5000000000) /* between two lines of one child */
+#define TELL_FULL_NS INT64_C(5000000000) /* time between two log lines of one child */
 
 struct intake_limits
 steps_limits(const struct config *config)
@@ -61,7 +61,7 @@ steps_accept(struct engine_context *context, short *hang_events)
     int fd = descriptors_lift(accept4(context->listen_fd, (struct sockaddr *)&address, &length,
                                       SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (fd == -1) {
-        /* A client that gave up while it waited is no reason to stop (accept(2)). */
+        /* A client that gave up while it waited does not stop accepting (see accept(2)). */
         if (errno == ECONNABORTED || errno == EINTR)
             errno = EAGAIN;
         return -1;
@@ -70,7 +70,7 @@ steps_accept(struct engine_context *context, short *hang_events)
     if (address.ss_family != AF_UNIX) {
         if (!client_list_allows(context->config, (struct sockaddr *)&address)) {
             board_count(&context->slot->rejected);
-            log_warn("a client was refused: its address is not in allowed_clients");
+            log_warn("refused a client: its address is not in allowed_clients");
             close(fd);
             errno = EAGAIN;
             return -1;
@@ -86,7 +86,7 @@ steps_lost(int error)
 {
     if (error != EBADF && error != ENOTSOCK && error != EINVAL && error != EOPNOTSUPP)
         return false;
-    log_error("a handler has closed descriptors of the server's: this child ends");
+    log_error("a handler has closed descriptors of the server: this child ends");
     return true;
 }
 

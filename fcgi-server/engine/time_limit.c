@@ -12,7 +12,7 @@
 #include <signal.h>
 #include <stddef.h>
 
-/* Default action "ignore": one that comes late does no harm. */
+/* Its default action is "ignore", so a late one is harmless. */
 #define INTERRUPT SIGURG
 
 /* How long an interrupted handler may take to return. */
@@ -20,8 +20,8 @@
 
 static struct request *_Atomic running;
 
-/* In the serving thread. It may come when the handler it was meant for has just
- * returned: only a request that was marked is interrupted. */
+/* Runs in the serving thread. The signal may come when its handler has just returned: only a
+ * marked request is interrupted. */
 static void
 on_interrupt(int number)
 {

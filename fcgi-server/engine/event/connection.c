@@ -5,7 +5,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-/* Exchanges that stay for later, about 25 KiB each. */
+/* Unused exchanges kept in the pool, about 25 KiB each. */
 #define POOL_MAX 64
 
 /* --- lists --------------------------------------------------------------------------- */
@@ -24,7 +24,7 @@ take_out(struct connection_list *list, struct connection *connection)
     list->count--;
 }
 
-/* In order of <since_ns>; almost always that is the end. */
+/* Inserts in order of <since_ns>, which is almost always at the end. */
 static void
 put_in(struct connection_list *list, struct connection *connection)
 {
@@ -66,7 +66,7 @@ connections_find(const struct connections *connections, uint64_t tag)
     return connection->fd != -1 && connection->generation == tag >> 32 ? connection : NULL;
 }
 
-/* Makes a place; the table doubles, so this is rare. */
+/* Makes room; the table doubles, so this is rare. */
 static struct connection *
 new_place(struct connections *connections)
 {

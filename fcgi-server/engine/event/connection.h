@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * connection.h - what a child of the event engine holds: its connections, each in
- * the list of its state with the one that has been there longest first, and the
- * exchanges, which a connection has only from the first byte of a request to the
- * last byte of the answer. Both are taken from pools: nothing is allocated in
- * the steady state, and an idle connection costs no buffer.
+ * connection.h - the connections and exchanges of a child of the event engine. Each
+ * connection is in the list of its state, the oldest first. It has an exchange only from the
+ * first byte of a request to the last byte of the answer. Both come from pools: nothing is
+ * allocated in the steady state, and an idle connection needs no buffer.
  */
 #ifndef CONNECTION_H
 #define CONNECTION_H
@@ -18,18 +17,18 @@
 #include <stdint.h>
 
 enum connection_state {
-    CONNECTION_IDLE = 0,    /* nothing of a request has arrived */
-    CONNECTION_READING = 1, /* a part of one has */
-    CONNECTION_READY = 2,   /* bytes wait in the buffer to be looked at */
-    CONNECTION_PARKED = 3,  /* as IDLE or READING, not read while too much is in flight */
+    CONNECTION_IDLE = 0,    /* no byte of a request has arrived */
+    CONNECTION_READING = 1, /* a part of a request has arrived */
+    CONNECTION_READY = 2,   /* bytes wait in the buffer to be parsed */
+    CONNECTION_PARKED = 3,  /* as IDLE or READING, but not read while too much is in flight */
     CONNECTION_RUNNING = 4, /* its handler runs */
     CONNECTION_WAITING = 5, /* its handler waits (FH_WAIT) */
     CONNECTION_SENDING = 6, /* the rest of an answer waits for room in the socket */
-    CONNECTION_CLOSING = 7, /* we send no more; read and dropped until the peer closes */
+    CONNECTION_CLOSING = 7, /* nothing more is sent; input is dropped until the peer closes */
     CONNECTION_STATES = 8,
 };
 
-/* One request with all that it needs. */
+/* One request with its buffers. */
 struct exchange {
     struct request request;
     struct intake intake;
@@ -37,7 +36,7 @@ struct exchange {
     struct exchange *next; /* in the pool */
     struct timer timer;    /* while it waits */
     int waits_for;         /* descriptor that epoll watches for the handler; -1: none */
-    char *rest;            /* what the socket did not take; NULL: nothing */
+    char *rest;            /* bytes that the socket did not take; NULL: none */
     size_t rest_at;
     size_t rest_length;
 };
@@ -45,11 +44,11 @@ struct exchange {
 struct connection {
     int fd; /* -1: the place in the table is free */
     uint32_t index;
-    uint32_t generation; /* tells users of a place apart */
+    uint32_t generation; /* tells successive users of a place apart */
     uint32_t interest;   /* what epoll was asked for */
     bool registered;     /* with epoll */
-    bool served;         /* has got an answer: may be closed when it is idle */
-    bool last;           /* to be closed after the answer: reading was shut down */
+    bool served;         /* has had an answer, so may be closed when idle */
+    bool last;           /* closed after the answer: reading was shut down */
     short hang_events;   /* see steps_accept() */
     enum connection_state state;
     int64_t since_ns; /* in this state */
@@ -78,8 +77,8 @@ struct connections {
     const struct request_io *io;
 };
 
-/* What epoll hands back with an event: enough to find out whether it still counts,
- * because a handler or the slow watch may have changed everything since. */
+/* What epoll returns with an event: enough to tell whether the event is still valid, since
+ * a handler or the slow watch may have changed everything meanwhile. */
 enum event_kind {
     EVENT_ORDER = 0,
     EVENT_LISTEN = 1,
@@ -110,24 +109,24 @@ struct connection *connections_find(const struct connections *connections, uint6
 struct connection *connections_add(struct connections *connections, int fd, short hang_events,
                                    int64_t now_ns);
 
-/* Closes it and lets go of its exchange. <shared>: the socket lives on in another
- * process, so epoll has to be told. */
+/* Closes it and frees its exchange. <shared>: the socket stays open in another process, so
+ * it must be removed from epoll. */
 void connection_close(struct connections *connections, struct connection *connection, bool shared);
 
-/* Puts it into the list of <state>, as there since <since_ns>. */
+/* Puts it into the list of <state>, with <since_ns> as its time of entry. */
 void connection_move(struct connections *connections, struct connection *connection,
                      enum connection_state state, int64_t since_ns);
 
-/* Asks epoll for <events> (and for what tells that the peer has gone). Makes no
- * system call when that is what it watches already. Returns 0 or -1 with errno. */
+/* Asks epoll for <events> and for the end of the peer. Makes no system call if epoll watches
+ * these already. Returns 0 or -1 with errno. */
 int connection_poll(struct connections *connections, struct connection *connection,
                     uint32_t events);
 
-/* Asks epoll for <events> of a descriptor that is not a connection's. 0 or -1 with errno. */
+/* Asks epoll for <events> of any other descriptor. Returns 0 or -1 with errno. */
 int connections_poll_other(struct connections *connections, int fd, enum event_kind kind,
                            uint32_t events);
 
-/* Gives <connection> an exchange unless it has one. NULL when out of memory. */
+/* Gives <connection> an exchange unless it has one. Returns it; NULL when out of memory. */
 struct exchange *connection_exchange(struct connections *connections,
                                      struct connection *connection);
 

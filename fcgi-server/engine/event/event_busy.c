@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * event_busy.c - what is done for a child that sits in a handler: the slow watch
- * gives its other connections to siblings, and ends the child that outstays
- * request_timeout.
+ * event_busy.c - what the slow watch does while a handler runs long: it gives the other
+ * connections of the child to siblings, and ends a child that exceeds request_timeout.
  */
 #include "config/config.h"
 #include "engine/event/event_engine.h"
@@ -11,12 +10,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Until the next try to give connections away, after the queue was full. */
+/* Time until the next attempt to give connections away, after the queue was full. */
 #define RETRY_NS     INT64_C(5000000)
 #define RETRY_MAX_NS INT64_C(40000000)
 
-/* The handler cannot be stopped, but its client can be answered, and the child be
- * replaced. Requests that wait in this child end with it. */
+/* The handler cannot be stopped, but its client gets an answer and the child is replaced.
+ * Requests that wait in this child are lost with it. */
 static void
 end_child(struct event_engine *engine, struct exchange *running)
 {
@@ -40,9 +39,9 @@ event_on_slow(void *owner, int64_t now_ns)
         end_child(engine, running->owner);
     if (all) {
         engine->retry_ns = 0;
-        return next_ns; /* and no other can come while the handler runs */
+        return next_ns; /* no other connection can come while the handler runs */
     }
-    /* The queue is full, so nobody is idle: the fuller, the longer until the next try. */
+    /* The queue is full, so no child is idle: each attempt waits longer than the one before. */
     engine->retry_ns = engine->retry_ns == 0 ? RETRY_NS : engine->retry_ns * 2;
     engine->retry_ns = engine->retry_ns < RETRY_MAX_NS ? engine->retry_ns : RETRY_MAX_NS;
     return next_ns < now_ns + engine->retry_ns ? next_ns : now_ns + engine->retry_ns;

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * event_engine.h - the event engine's own header: event_loop.c has the loop,
- * event_enter.c how connections come in, event_leave.c how they go, event_request.c what
- * happens to a request on one, event_busy.c what is done while a handler takes its time.
- * See ARCHITECTURE.md for the why.
+ * event_engine.h - private to the event engine: event_loop.c has the loop, event_enter.c
+ * accepts connections, event_leave.c closes them or gives them away, event_request.c serves a
+ * request, event_busy.c acts while a handler runs long. ARCHITECTURE.md says why.
  *
- * Everything here is guarded by the lock of the slow watch (slow_watch.h). Functions are
- * called with it held; only handlers run without.
+ * Everything here is guarded by the lock of the slow watch (slow_watch.h). Call all
+ * functions with the lock held; only handlers run without it.
  */
 #ifndef EVENT_ENGINE_H
 #define EVENT_ENGINE_H
@@ -17,9 +16,8 @@
 #include "engine/event/timers.h"
 #include "engine/slow_watch.h"
 
-/* Which handlers have been slow of late: an entry of the router in the slot that its
- * address gives; two that share one push each other out, which costs a few
- * milliseconds of somebody's time. */
+/* Which handlers were slow recently: a hash table of router entries. Two entries that share a
+ * slot replace each other, which costs a few milliseconds once. */
 struct event_slow {
     const struct router_entry *entry;
     int64_t until_ns;
@@ -36,14 +34,14 @@ struct event_engine {
     struct slow_watch watch;
     struct answer answer;
     enum child_order order;
-    uint64_t left; /* requests until the child ends */
+    uint64_t left; /* requests left until the child ends */
     uint32_t in_flight;
     bool listening;        /* the listening socket and the queue are in epoll */
-    bool handed_next;      /* of two queues with connections, the handed over ones' is next */
-    bool parked_next;      /* of them and the queues, parked connections are next */
-    bool retire;           /* end after what is in flight: quota, or a handler had to be stopped */
+    bool handed_next;      /* of the two queues, the one of handed over connections is next */
+    bool parked_next;      /* of the queues and the parked connections, these are next */
+    bool retire;           /* end after the requests in flight: quota, or a handler was stopped */
     bool told;             /* the master knows that this child retires */
-    int64_t now_ns;        /* when we last looked at the clock */
+    int64_t now_ns;        /* the last reading of the clock */
     int64_t slow_until_ns; /* handlers have been slow until now: see event_is_slow() */
     struct event_slow slow[EVENT_SLOW_SLOTS];
     int64_t retry_ns;       /* see event_on_slow() */
@@ -55,35 +53,34 @@ extern struct event_engine event_here;
 
 /* --- event_enter.c --- */
 
-/* A new connection, from whichever of the two queues has one; in turn if both have,
- * so that neither is left for last while the other stays full. One and no more: the
- * second would wait here while this one's handler runs. Tried at once, so that a
- * connection for one request never is in epoll. */
+/* Takes one new connection, alternating between the two queues if both have one. Only one: a
+ * second would wait here while the handler of the first runs. Reads it at once, so that a
+ * connection for a single request is never put into epoll. */
 void event_take_one(struct event_engine *engine, bool queued, bool handed);
 
 /* Takes a connection that a sibling has handed over; NULL if there was none. */
 struct connection *event_adopt_one(struct event_engine *engine);
 
-/* Takes both queues into the epoll set or out of it: whether new connections may come in
+/* Adds both queues to the epoll set or removes them: whether new connections may come in
  * now. */
 void event_adjust_listening(struct event_engine *engine);
 void event_stop_listening(struct event_engine *engine);
 
 /* --- event_request.c --- */
 
-/* Bytes have arrived on <connection>, or it has been closed: reads, and serves what
- * is whole. <gone>: the peer has closed the connection altogether. */
+/* Bytes have arrived on <connection>, or it has been closed: reads, and serves a
+ * complete request. <gone>: the peer has closed both directions. */
 void event_on_input(struct event_engine *engine, struct connection *connection, bool gone);
 
-/* Looks at the bytes in the buffer of <connection>; serves at most one request, so
- * that a pipelining peer waits for its turn: then the connection is READY. */
+/* Parses the bytes in the buffer of <connection> and serves at most one request. A peer that
+ * pipelines waits for its next turn: its connection is then READY. */
 void event_advance(struct event_engine *engine, struct connection *connection, bool gone);
 
-/* The socket takes more of an answer. */
+/* The socket takes more of an answer: sends it. */
 void event_on_output(struct event_engine *engine, struct connection *connection);
 
-/* What the handler of <connection> waits for has happened; <revents> 0: the time
- * has passed. */
+/* Resumes the handler of <connection>: its event has come, or (<revents> 0) its time has
+ * passed. */
 void event_on_wait(struct event_engine *engine, struct connection *connection, short revents);
 
 /* The peer of a connection whose handler waits has sent something or has gone. */
@@ -94,27 +91,27 @@ void event_on_timeout(struct event_engine *engine, struct connection *connection
 
 extern const struct request_io event_io;
 
-/* As much is in flight as may be: no further request is to be started. */
+/* Whether the limit of requests in flight is reached: no further request may start. */
 bool event_is_full(const struct event_engine *engine);
 
 /* --- event_leave.c --- */
 
-/* Ends a connection on which a peer may still be sending: says that no more comes,
- * then reads until the peer closes, for a bounded time. */
+/* Ends a connection whose peer may still be sending: shuts down sending, then reads until the
+ * peer closes, for a bounded time. */
 void event_linger(struct event_engine *engine, struct connection *connection);
 
-/* Gives <connection>, on which no request runs, to a sibling. Returns whether it
- * has gone. */
+/* Gives <connection>, on which no request runs, to a sibling. Returns whether
+ * that worked. */
 bool event_pass_on(struct event_engine *engine, struct connection *connection);
 
 /* Closes an idle connection without losing a request that is on its way: on a
- * unix socket a request that was sent before stays to be read, and one sent
- * after fails at once with EPIPE, which a front end knows to repeat elsewhere. If
- * there is one, the connection stays until that is answered. On TCP, where the
- * two can cross, it is what every server does. */
+ * unix socket a request that was sent before can still be read, and one sent
+ * later fails at once with EPIPE, which a front end repeats elsewhere. If there is a request,
+ * the connection stays until it is answered. On TCP, where request and close can cross, this
+ * does what every server does. */
 void event_shed(struct event_engine *engine, struct connection *connection);
 
-/* Gives all connections on which nothing runs to siblings, as far as they take them.
+/* Gives all connections on which nothing runs to siblings, as many as the queue takes.
  * Returns whether none is left. */
 bool event_give_away(struct event_engine *engine);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * event_enter.c - how a connection comes into a child of the event engine: from the listen
- * queue, or from the queue of those that siblings have handed over.
+ * queue, or from the queue of connections that siblings have handed over.
  */
 #include "config/config.h"
 #include "engine/event/event_engine.h"
@@ -13,10 +13,10 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#define PAUSE_NS INT64_C(100000000) /* no accept() for so long when there are no descriptors */
+#define PAUSE_NS INT64_C(100000000) /* no accept() for this long without free descriptors */
 
-/* Exclusively: each new connection wakes one child that waits, not all. A child
- * that is busy does not wait, so an idle one is woken if there is one. */
+/* EPOLLEXCLUSIVE: a new connection wakes one waiting child, not all. A busy child does not
+ * wait, so an idle child is woken if there is one. */
 static void
 listen_again(struct event_engine *engine)
 {
@@ -43,8 +43,8 @@ event_stop_listening(struct event_engine *engine)
     }
 }
 
-/* The connection that has been idle longest, if it may be closed for one that
- * waits. One that was never served may not: it is somebody's new connection. */
+/* The connection that has been idle longest, if it may be closed for one that waits. One
+ * that was never served may not: its first request is on its way. */
 static struct connection *
 find_dispensable(const struct event_engine *engine)
 {
@@ -54,7 +54,8 @@ find_dispensable(const struct event_engine *engine)
     return connection;
 }
 
-/* Whether there is room for one more connection, after closing one if need be. */
+/* Makes room for one more connection, by closing an idle one if necessary. Returns whether
+ * there is room. */
 static bool
 make_room(struct event_engine *engine)
 {
@@ -66,8 +67,8 @@ make_room(struct event_engine *engine)
     return engine->connections.count < engine->connections.max;
 }
 
-/* By errno. No descriptors or no memory: the one that waits is served when there are, or by
- * another child. */
+/* Acts on errno. Without descriptors or memory the connection waits until there are some, or
+ * another child takes it. */
 static void
 pause_accepting(struct event_engine *engine)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * event_leave.c - how a connection leaves a child of the event engine while it lives: to
- * a sibling, or closed so that no request is lost.
+ * event_leave.c - gives a connection to a sibling, or closes it so that no request is
+ * lost.
  */
 #include "engine/event/event_engine.h"
 #include "engine/event/handover.h"
@@ -10,8 +10,8 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
-/* Connections given away at once: bounds how long a handler that returns has
- * to wait for the lock, to about a quarter of a millisecond. */
+/* Connections given away at once: a returning handler waits at most about a quarter of a
+ * millisecond for the lock. */
 #define GIVEN_AT_ONCE 64
 
 void
@@ -49,7 +49,7 @@ event_shed(struct event_engine *engine, struct connection *connection)
     connection->last = true;
 }
 
-/* Those of one state. Returns how many more may go this time. */
+/* Gives away those of one state. Returns how many more may go this time. */
 static int
 give_away(struct event_engine *engine, enum connection_state state, int left)
 {

@@ -21,21 +21,21 @@
 
 #define MS INT64_C(1000000)
 
-/* Events taken at once. More are not lost: they are still there at the next wait. */
+/* Events taken at once. The next wait returns the others. */
 #define EVENTS_MAX 64
 
-/* Events are handled for so long; then we look again, since those that are left
- * may have changed, and others may have come that should be shared. */
+/* Events are handled for this long before the next epoll_wait(): the remaining ones may have
+ * changed, and new ones may have to be shared. */
 #define SLICE_NS (1 * MS)
 
-/* How long a peer gets to close a connection that we have ended. */
+/* Time that a peer has to close a connection that we have ended. */
 #define LINGER_MS 2000
 
-/* The request of a connection that was just accepted is on its way: a child that
- * ends waits for it so long. */
+/* How long an ending child waits for the request of a connection that was just accepted: it
+ * is on its way. */
 #define FRESH_NS (500 * MS)
 
-#define RETRY_MS 5 /* until connections are offered to a full queue again */
+#define RETRY_MS 5 /* until the next attempt after the queue was full */
 
 /* --- events -------------------------------------------------------------------------------- */
 
@@ -54,8 +54,8 @@ may_unpark(const struct event_engine *engine)
     return engine->connections.list[CONNECTION_PARKED].count > 0 && !event_is_full(engine);
 }
 
-/* The one that is parked longest takes the free place at once: back in epoll it would
- * lose it to the next new connection, again and again. */
+/* The connection that was parked longest takes the free place at once. Back in epoll it would
+ * lose the place to new connections, again and again. */
 static void
 unpark_one(struct event_engine *engine)
 {
@@ -157,9 +157,8 @@ serve_ready(struct event_engine *engine)
     }
 }
 
-/* First what others could take as well: once we are in a handler, a connection
- * that woke us, and nobody else, would be left alone in its queue. Here the watch
- * thread can give it to a sibling. */
+/* New connections first. One that woke only this child would stay in its queue while a handler
+ * runs here; once taken, the slow watch can give it to a sibling. */
 static void
 on_events(struct event_engine *engine, const struct epoll_event *events, int count)
 {
@@ -180,12 +179,12 @@ on_events(struct event_engine *engine, const struct epoll_event *events, int cou
             break;
         }
     }
-    /* Queues and parked connections get a free place in turn: here the queues have
-     * theirs. */
+    /* Queues and parked connections get a free place in turn: now it is the turn of the
+     * queues. */
     engine->parked_next |= !event_is_full(engine);
     event_take_one(engine, queued, handed);
-    /* A slice of its own: else handlers that outlast one would let new connections
-     * have every turn, and those that are here none. */
+    /* A time slice of its own: otherwise handlers that run longer than a slice would give every
+     * turn to new connections, and none to those already here. */
     int64_t begun_ns = engine->now_ns;
     for (int i = 0; i < count && !slice_is_over(engine, begun_ns); i++)
         on_event(engine, &events[i]);
@@ -302,7 +301,7 @@ wait_ms(const struct event_engine *engine)
 
 /* --- the end ------------------------------------------------------------------------------- */
 
-/* Lets go of what is idle. Returns whether all is done. */
+/* Gives away or closes idle connections. Returns whether the child can end. */
 static bool
 drain(struct event_engine *engine)
 {
@@ -311,7 +310,7 @@ drain(struct event_engine *engine)
     bool closing = engine->order == CHILD_CLOSE;
     event_stop_listening(engine);
     if (engine->order == CHILD_SERVE && !engine->told) {
-        engine->context->retiring(); /* of its own accord */
+        engine->context->retiring(); /* by its own decision */
         engine->told = true;
     }
     board_state(engine->context->slot, BOARD_DRAINING);
@@ -349,8 +348,8 @@ tell_board(struct event_engine *engine)
                                                            : BOARD_IDLE);
 }
 
-/* Room for some thousands of connections between children; the usual room is for
- * fewer than 300. Without the privilege, what the system allows. */
+/* Room for some thousands of connections between children; the default is fewer than 300.
+ * Without the privilege: as much as the system allows. */
 static void
 widen_queue(int fd)
 {
@@ -403,7 +402,7 @@ serve(void)
         tell_board(engine);
         timeout_ms = side_effects_undo(engine->now_ns, timeout_ms);
         int count = epoll_wait(engine->connections.epoll_fd, events, EVENTS_MAX, timeout_ms);
-        if (count == -1 && errno != EINTR) { /* a handler has closed what is not its own */
+        if (count == -1 && errno != EINTR) { /* a handler has closed a descriptor of the server */
             log_error("epoll: %s; this child ends", strerror(errno));
             return 1;
         }

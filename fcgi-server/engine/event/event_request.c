@@ -42,7 +42,7 @@ drop_aborted(struct event_engine *engine, struct connection *connection)
 
 /* --- the answer ----------------------------------------------------------------------- */
 
-/* The answer has left, or nobody takes it. */
+/* The answer has been sent, or its peer has gone. */
 static void
 after_answer(struct event_engine *engine, struct connection *connection)
 {
@@ -65,13 +65,13 @@ after_answer(struct event_engine *engine, struct connection *connection)
         connection_close(&engine->connections, connection, false);
         return;
     }
-    /* Without siblings nobody else can take what comes next on it. */
+    /* Without siblings no other child can serve the next request on it. */
     if (engine->now_ns < engine->slow_until_ns && engine->context->handover_fd[1] == -1 &&
         connection->state == CONNECTION_IDLE)
         event_shed(engine, connection);
 }
 
-/* Keeps what the socket did not take. Returns -1 when out of memory. */
+/* Stores what the socket did not take. Returns -1 when out of memory. */
 static int
 keep_rest(struct event_engine *engine, struct exchange *exchange)
 {
@@ -128,7 +128,7 @@ event_on_output(struct event_engine *engine, struct connection *connection)
     after_answer(engine, connection);
 }
 
-/* A request that is not to be run, and of which more may come. */
+/* Refuses a request of which more bytes may come. */
 static void
 refuse(struct event_engine *engine, struct connection *connection, int status)
 {
@@ -138,13 +138,14 @@ refuse(struct event_engine *engine, struct connection *connection, int status)
     steps_begin(engine->context, request, engine->now_ns);
     steps_end(engine->context, request, engine->now_ns);
     answer_build(&engine->answer, request, true);
-    answer_send(&engine->answer, connection->fd); /* a short text: fits, or nobody reads */
+    answer_send(&engine->answer,
+                connection->fd); /* a short text: it fits, unless the peer does not read */
     event_linger(engine, connection);
 }
 
 /* --- running --------------------------------------------------------------------------- */
 
-/* Ends the part of the request that counts: from here on only bytes leave. */
+/* Ends the request for counters and logs: from here on, bytes are only sent. */
 static void
 finish(struct event_engine *engine, struct connection *connection)
 {
@@ -203,7 +204,7 @@ cancel(struct event_engine *engine, struct connection *connection, int status)
     finish(engine, connection);
 }
 
-/* How long a handler that was slow is taken to be slow again. */
+/* How long a handler that was slow is expected to be slow again. */
 #define SLOW_FOR_NS (1000 * MS)
 
 static struct event_slow *
@@ -219,8 +220,8 @@ remember_slow(struct event_engine *engine, const struct router_entry *entry)
     engine->slow_until_ns = engine->now_ns + SLOW_FOR_NS;
 }
 
-/* Prepares for a handler that will be slow: what the slow watch would do after
- * some milliseconds is done before. Returns whether it is still needed. */
+/* Prepares for a handler that is expected to be slow: does at once what the slow watch would
+ * do some milliseconds later. Returns whether the watch is still needed. */
 static bool
 needs_watch(struct event_engine *engine, const struct router_entry *entry)
 {
@@ -248,7 +249,8 @@ call(struct event_engine *engine, struct connection *connection, const short *re
         remember_slow(engine, request->entry);
     if (request->timed_out) {
         board_count(&engine->context->slot->timed_out);
-        engine->retire = true; /* what a handler leaves behind that was stopped anywhere? */
+        engine->retire =
+            true; /* a handler stopped at an arbitrary point may leave anything behind */
     }
     if (result != FH_WAIT) {
         finish(engine, connection);
@@ -256,7 +258,7 @@ call(struct event_engine *engine, struct connection *connection, const short *re
     }
     connection_move(&engine->connections, connection, CONNECTION_WAITING, engine->now_ns);
     if (begin_wait(engine, connection) == -1) {
-        log_error("%s: a wait cannot be set up: the descriptor is closed or waited for already",
+        log_error("%s: fh_wait() failed: its descriptor is closed, or another request waits for it",
                   request->entry->file);
         cancel(engine, connection, 500);
     }
@@ -291,12 +293,12 @@ event_on_peer(struct event_engine *engine, struct connection *connection, bool g
         board_count(&engine->context->slot->aborted);
         connection->exchange->request.status = 0;
         cancel(engine, connection, 0);
-    } else { /* the next request, or the end of input on a unix socket: later */
+    } else { /* the next request, or the end of input on a unix socket: handled later */
         connection_poll(&engine->connections, connection, 0);
     }
 }
 
-/* A whole request: runs it, unless there is a reason not to. */
+/* Runs a complete request, unless there is a reason not to. */
 static void
 start(struct event_engine *engine, struct connection *connection, bool gone)
 {
@@ -324,7 +326,7 @@ start(struct event_engine *engine, struct connection *connection, bool gone)
 
 /* --- input ----------------------------------------------------------------------------- */
 
-/* A reply to a management record. A peer that does not even take these is dropped. */
+/* Sends the reply to a management record. A peer that does not take it is dropped. */
 static bool
 send_reply(struct event_engine *engine, struct connection *connection)
 {
@@ -342,7 +344,7 @@ send_reply(struct event_engine *engine, struct connection *connection)
     return true;
 }
 
-/* Nothing more can be made of what has arrived. */
+/* No complete request has arrived yet. */
 static void
 await_more(struct event_engine *engine, struct connection *connection)
 {
@@ -352,8 +354,8 @@ await_more(struct event_engine *engine, struct connection *connection)
         connection_release(connections, connection);
         connection_move(connections, connection, CONNECTION_IDLE, engine->now_ns);
     } else if (!begun || !intake_in_params(&connection->exchange->intake)) {
-        /* Parameters must be complete read_timeout after they began; a body only has
-         * to go on arriving. */
+        /* Parameters must be complete within read_timeout of their first byte; a body only has to
+         * keep arriving. */
         connection_move(connections, connection, CONNECTION_READING, engine->now_ns);
     }
     if (connection_poll(connections, connection, EPOLLIN) == -1)
@@ -414,9 +416,8 @@ event_on_input(struct event_engine *engine, struct connection *connection, bool 
 
 /* --- what a request needs of its engine -------------------------------------------------- */
 
-/* Sends <out> while the handler goes on; waits for the peer, but not for ever. The
- * lock covers the making of the answer: from then on the watch must not write a
- * 504 into it. */
+/* Sends <out> while the handler is running; waits for the peer for a bounded time. The lock
+ * covers the building of the answer: from then on the watch must not write a 504 into it. */
 static int
 io_flush(struct request *request)
 {

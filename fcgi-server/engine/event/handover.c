@@ -7,15 +7,15 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* As much of a request as goes along. A connection with more stays where it is; it
- * is a large upload or more than a pipelined request or two. */
+/* The most bytes of a request that are handed over. A connection with more stays: it is a
+ * large upload, or has several pipelined requests. */
 #define BYTES_MAX 16384
 
-/* The part of struct intake that travels: all but the buffer and the reply. */
+/* The part of struct intake that is sent: all but the buffer and the reply. */
 #define MOVED_FROM offsetof(struct intake, next)
 #define MOVED_SIZE (offsetof(struct intake, reply) - MOVED_FROM)
 
-/* A message: this, then the bytes in the buffer. Both ends are the same program. */
+/* A message: this struct, then the bytes in the buffer. Both ends are the same program. */
 struct letter {
     int64_t since_ns; /* CLOCK_MONOTONIC is the same in all processes */
     short hang_events;
@@ -69,8 +69,7 @@ handover_send(int queue_fd, const struct connection *connection)
     return sendmsg(queue_fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL) == -1 ? -1 : 0;
 }
 
-/* The intake as it was at the sender's. The bytes of the message are in its
- * buffer already. */
+/* Restores the intake of the sender. The bytes of the message are already in its buffer. */
 static void
 restore_intake(struct intake *intake, const struct letter *letter, int spool_fd)
 {
@@ -104,7 +103,7 @@ handover_receive(int queue_fd, struct connections *connections, int64_t now_ns)
     char *room;
     int fds[2] = {-1, -1};
     union control control;
-    /* Read into an exchange of the pool: most that come have a request in them. */
+    /* Reads into an exchange of the pool: most messages carry a request. */
     struct connection *connection = connections_add(connections, -1, 0, now_ns);
     struct exchange *exchange =
         connection == NULL ? NULL : connection_exchange(connections, connection);
@@ -130,7 +129,8 @@ handover_receive(int queue_fd, struct connections *connections, int64_t now_ns)
     }
     memcpy(fds, CMSG_DATA(header), header->cmsg_len - CMSG_LEN(0));
     connection->fd = descriptors_lift(fds[0]);
-    if (letter.spooled && fds[1] == -1) { /* room for one only: without its body it is no request */
+    if (letter.spooled &&
+        fds[1] == -1) { /* only one descriptor fitted: the body of the request is lost */
         errno = EMFILE;
         goto failed;
     }

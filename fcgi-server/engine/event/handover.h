@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * handover.h - connections between siblings, through the queue that all children
- * of a server share (SOCK_SEQPACKET): the descriptor, and what was read of a
- * request already. The peer notices nothing. A message is taken by whichever
- * child is idle; while none is, it waits in the kernel like a connection in the
- * listen queue.
+ * handover.h - passes connections between siblings, through a queue that all children of a
+ * server share (SOCK_SEQPACKET): the descriptor, and the bytes of a request that were already
+ * read. The peer notices nothing. Any idle child takes a message; until then it waits in the
+ * kernel, like a connection in the listen queue.
  */
 #ifndef HANDOVER_H
 #define HANDOVER_H
@@ -17,7 +16,7 @@
 int handover_send(int queue_fd, const struct connection *connection);
 
 /* Takes a connection out of <queue_fd>: IDLE, READING or READY, not registered with
- * epoll. NULL with errno: EAGAIN when there is none. */
+ * epoll. Returns NULL with errno: EAGAIN when there is none. */
 struct connection *handover_receive(int queue_fd, struct connections *connections, int64_t now_ns);
 
 #endif

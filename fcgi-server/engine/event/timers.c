@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-/* heap[place - 1]; the parent of a place is half of it. */
+/* heap[place - 1]; the parent of a place is place / 2. */
 static void
 put(struct timers *timers, struct timer *timer, size_t place)
 {

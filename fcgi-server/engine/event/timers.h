@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * timers.h - a binary heap of deadlines. Timers belong to their users; the heap
- * only points to them, and allocates only when there are more than ever before.
+ * only points to them, and allocates only when more timers are set than ever before.
  */
 #ifndef TIMERS_H
 #define TIMERS_H
@@ -24,7 +24,7 @@ struct timers {
  * memory (only if it was not set). */
 int timers_set(struct timers *timers, struct timer *timer, int64_t at_ns);
 
-/* Takes <timer> out; nothing happens if it is not set. */
+/* Removes <timer>; does nothing if it is not set. */
 void timers_clear(struct timers *timers, struct timer *timer);
 
 /* The earliest one, or NULL. */

@@ -11,12 +11,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* How long the request of a connection that was just accepted may take to begin when
- * the child is told to end. */
+/* How long an ending child waits for the request of a connection that was just accepted to
+ * begin. */
 #define FRESH_MS 500
 
-/* How long we wait for a peer to take notice of a connection that we end while it
- * is still sending; libfcgi itself allows 2 s. */
+/* How long we wait for a peer to notice that we end its connection while it is still
+ * sending; libfcgi itself allows 2 s. */
 #define LINGER_MS 1000
 
 /* How long a connection may stay silent before its first byte. */
@@ -46,9 +46,8 @@ libfcgi_connection_drop_slowly(struct libfcgi_connection *connection)
     libfcgi_connection_drop(connection);
 }
 
-/* An idle kept connection is given up for one that waits to be accepted.
- * Bytes that were sent before are still read (see event_shed()). Returns whether
- * there is nothing to read. */
+/* Gives up an idle kept connection for one that waits to be accepted. Bytes that were sent
+ * before are still read (see event_shed()). Returns whether there is nothing to read. */
 static bool
 give_up(struct libfcgi_connection *connection)
 {
@@ -58,15 +57,15 @@ give_up(struct libfcgi_connection *connection)
     return recv(connection->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) <= 0;
 }
 
-/* Waits for bytes. Returns 1; 0 when the time is up, the child must end or others
- * wait, and nothing has begun to arrive; -1 on failure. */
+/* Waits for bytes. Returns 1; 0 if none arrived before the time was up, the child had to end
+ * or others had to wait; -1 on failure. */
 static int
 wait_readable(struct libfcgi_connection *connection)
 {
     const struct config *config = connection->context->config;
     bool idle = intake_is_empty(&connection->intake);
-    /* One that has sent nothing yet has the child to itself for as long as the library
-     * gives it on unix sockets. */
+    /* A connection that has sent nothing yet holds the child for as long as the library allows
+     * on unix sockets. */
     uint64_t idle_ms = connection->served ? config->keep_timeout_ms : SILENT_MS;
     uint64_t timeout_ms = idle ? idle_ms : config->read_timeout_ms;
     int64_t end_ns = clock_ns() + (int64_t)timeout_ms * 1000000;
@@ -92,7 +91,7 @@ wait_readable(struct libfcgi_connection *connection)
             return 0;
         if (order != CHILD_SERVE && idle && connection->served)
             return give_up(connection) ? 0 : 1;
-        /* A fresh connection's request is on its way: closing would lose it. */
+        /* The request of a new connection is on its way: closing would lose it. */
         if (order != CHILD_SERVE && idle && left_ms > FRESH_MS)
             end_ns = clock_ns() + FRESH_MS * INT64_C(1000000);
         if (ready > 0 && fds[2].revents != 0)

@@ -7,14 +7,14 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What the library has still to read. Frames are made one at a time. */
+/* What the library still has to read. Records are made one at a time. */
 static struct {
     const struct intake *intake;
     enum { BEGIN, PARAMS, BODY, OVER } next;
-    char frame[2 * RECORD_HEADER_SIZE]; /* a record's header, for BEGIN its content, too */
+    char frame[2 * RECORD_HEADER_SIZE]; /* the header of a record; for BEGIN its content, too */
     size_t frame_at;
     size_t frame_length;
-    size_t content_left; /* of the record that the frame began */
+    size_t content_left; /* of the record that <frame> begins */
     uint64_t taken;      /* of the stream that the record belongs to */
 } offer = {.next = OVER};
 
@@ -80,7 +80,7 @@ copy_content(char *to, size_t size)
     return length;
 }
 
-/* The library's own, replaced: see libfcgi_input.h. <fd> is ignored. */
+/* Replaces the function of the library: see libfcgi_input.h. <fd> is ignored. */
 int
 OS_Read(int fd, char *buf, size_t len)
 {

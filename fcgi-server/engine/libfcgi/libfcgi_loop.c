@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * libfcgi_loop.c - one connection at a time, through libfcgi: how FastCGI
- * programs have been written since 1996, kept as the measure of the other engine.
+ * programs have been written since 1996, kept to compare the other engine with.
  * The library parses the request (behind libfcgi_input.h) and writes the answer. As in
  * its own accept loop, an idle kept connection holds the child; unlike there, it
- * is given up for one that waits to be accepted. Have more children than the
- * front end keeps connections, or do without these.
+ * is given up for one that waits to be accepted. Run more children than the
+ * front end keeps connections, or do not let it keep any.
  */
 #include "base/clock.h"
 #include "base/log.h"
@@ -42,16 +42,16 @@ struct loop {
     struct intake_limits limits;
     int accept_fd; /* epoll: the listening socket, exclusively, and the orders */
     struct libfcgi_connection connection;
-    uint64_t left; /* requests until the child ends */
+    uint64_t left; /* requests left until the child ends */
     struct request request;
     FCGX_Request library;
     struct answer answer;
-    struct slow_watch watch; /* looks at the clock while a handler runs */
+    struct slow_watch watch; /* checks the time while a handler runs */
 };
 
 static struct loop loop_here = {.connection.fd = -1};
 
-/* Sends what the library has no part in: refusals, replies to management records. */
+/* Sends what does not go through the library: refusals, replies to management records. */
 static void
 send_refusal(struct loop *loop, int status)
 {
@@ -73,8 +73,7 @@ send_reply(struct loop *loop)
 
 /* --- what a request needs of its engine ----------------------------------------------- */
 
-/* <last>: nothing follows. Returns the length of the head that is to be sent; 0: it has
- * left before. */
+/* <last>: nothing follows. Returns the length of the head to send; 0 if it was sent before. */
 static size_t
 take_head(struct request *request, bool last)
 {
@@ -95,7 +94,7 @@ put_library(struct request *request, size_t head_length)
     return FCGX_GetError(loop->library.out) == 0 ? 0 : -1;
 }
 
-/* The lock covers the making of the head: from then on the watch must not write a 504
+/* The lock covers the building of the head: from then on the watch must not write a 504
  * into the answer. */
 static int
 io_flush(struct request *request)
@@ -185,12 +184,12 @@ call(struct loop *loop, const short *revents)
     enum fh_result result = steps_call(&loop->watch, clock_ns(), limited, request, revents);
     if (request->timed_out) {
         board_count(&loop->context->slot->timed_out);
-        loop->left = 0; /* what a handler leaves behind that was stopped anywhere? */
+        loop->left = 0; /* a handler stopped at an arbitrary point may leave anything behind */
     }
     return result;
 }
 
-/* A waiting handler holds the child, as everything does in this engine. */
+/* In this engine a waiting handler holds the child, as every connection does. */
 static enum fh_result
 wait_and_resume(struct loop *loop)
 {
@@ -233,9 +232,9 @@ run_request(struct loop *loop)
     while (result == FH_WAIT)
         result = wait_and_resume(loop);
     bool whole = !request->broken && put_library(request, take_head(request, true)) == 0;
-    steps_end(context, request, clock_ns()); /* while the parameters live */
+    steps_end(context, request, clock_ns()); /* while the parameters are still valid */
     if (whole) {
-        loop->library.keepConnection = 1; /* closing is ours: the library would wait 2 s */
+        loop->library.keepConnection = 1; /* we close it ourselves: the library would wait 2 s */
         FCGX_Finish_r(&loop->library);
         request->broken = loop->library.ipcFd == -1; /* closed by the library after an error */
         loop->connection.fd = request->broken ? -1 : loop->connection.fd;
@@ -272,7 +271,7 @@ serve_request(struct loop *loop)
     return stays;
 }
 
-/* Serves the connection until it ends or the child must. */
+/* Serves the connection until it ends or the child must end. */
 static void
 serve_connection(struct loop *loop)
 {
@@ -314,7 +313,7 @@ serve_connection(struct loop *loop)
 
 /* --- the loop ------------------------------------------------------------------------- */
 
-/* FCGX_Init() takes over PIPE, USR1 and TERM; they stay as the child has them. */
+/* FCGX_Init() changes PIPE, USR1 and TERM; this restores what the child had. */
 static int
 init_library(void)
 {
@@ -328,7 +327,7 @@ init_library(void)
     return result;
 }
 
-/* For the slow watch: the running handler takes its time. */
+/* Called by the slow watch: the running handler is slow. */
 static int64_t
 on_slow(void *owner, int64_t now_ns)
 {
@@ -354,7 +353,8 @@ prepare(struct engine_context *context)
     loop->limits = steps_limits(context->config);
     loop->left = steps_quota(context->config);
     if (libfcgi_input_check() == -1) {
-        log_error("libfcgi does not read through its guard; link with the shared library, or use "
+        log_error("libfcgi does not read through OS_Read() of this program; link with the shared "
+                  "library, or use "
                   "-e event");
         return -1;
     }
@@ -366,7 +366,7 @@ prepare(struct engine_context *context)
         return -1;
     }
     if (init_library() != 0 || FCGX_InitRequest(&loop->library, -1, 0) != 0) {
-        log_error("libfcgi cannot be initialised");
+        log_error("cannot initialise libfcgi");
         return -1;
     }
     loop->library.ipcFd = -1;
@@ -376,7 +376,7 @@ prepare(struct engine_context *context)
     return 0;
 }
 
-/* The library reads and writes blockingly; a peer that takes nothing is given up. */
+/* The library blocks when it reads and writes; a peer that takes nothing is dropped. */
 static void
 make_blocking(struct loop *loop)
 {
@@ -395,7 +395,7 @@ serve(void)
         struct epoll_event event;
         board_state(loop->context->slot, BOARD_IDLE);
         int count = epoll_wait(loop->accept_fd, &event, 1, side_effects_undo(clock_ns(), -1));
-        if (count == -1 && errno != EINTR) { /* a handler has closed what is not its own */
+        if (count == -1 && errno != EINTR) { /* a handler has closed a descriptor of the server */
             log_error("epoll: %s; this child ends", strerror(errno));
             return 1;
         }
@@ -409,7 +409,7 @@ serve(void)
             return 1;
         } else if (errno != EAGAIN) {
             steps_tell_full(clock_ns());
-            poll(NULL, 0, 100); /* out of descriptors or memory: do not spin */
+            poll(NULL, 0, 100); /* out of descriptors or memory: wait before the next attempt */
         }
     }
     return 0;
