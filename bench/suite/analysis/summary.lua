@@ -33,6 +33,36 @@ function summary.slot_failure(slot)
     return (slot.client.requests.ok or 0) == 0 and "no request succeeded" or nil
 end
 
+-- A first slot that costs so much more of the processor, or is so much slower where that is not known, than the
+-- ones after it was still warming up.
+local WARMING = 1.25
+
+--- Why the first slot of an arm was still warm-up, as text, given <slots> in the order in which they were
+-- measured; nil when it was not, or when there is nothing to compare it with.
+function summary.warming(slots)
+    local first = slots[1]
+    if not slots[2] or summary.slot_failure(first) then
+        return nil
+    end
+    local function later(pick)
+        return statistics.median(summary.collect({ unpack(slots, 2) }, function(slot)
+            return not summary.slot_failure(slot) and pick(slot)
+        end))
+    end
+    local function cpu_of(slot)
+        return (slot.resources or {}).server_cpu_us_per_request
+    end
+    local cpu, usual = cpu_of(first), later(cpu_of)
+    if cpu and usual and usual > 0 then
+        return cpu / usual > WARMING and ("still warming up: %.0f %% more processor time for each answer than later"):format(
+            (cpu / usual - 1) * 100) or nil
+    end
+    local rate, steady = first.ok_per_s, later(function(slot)
+        return slot.ok_per_s
+    end)
+    return steady and steady / rate > WARMING and ("still warming up: %.0f %% of the later rate"):format(rate / steady * 100) or nil
+end
+
 --- The slots of an arm, without or with only its A/A twins; failed ones too.
 function summary.slots_of(arm, twins)
     return summary.collect(arm.slots or {}, function(slot)
@@ -115,23 +145,22 @@ local function group_medians(slots)
     return groups
 end
 
--- Kinds of the client's reasons, one example of each whatever its figures, and how many slots.
+-- The client's reasons for doubt, one entry for each kind whatever its figures: list of {text, slots}.
 local function client_doubts(slots)
-    local invalid, reasons = 0, {}
+    local list, by_kind = {}, {}
     for _, slot in ipairs(slots) do
         local verdict = slot.client.verdict
-        if verdict and verdict ~= "valid" then
-            invalid = invalid + 1
-            for _, reason in ipairs(slot.client.reasons or {}) do
-                local text = tostring(reason)
-                local kind = text:gsub("%d[%d.]*", "N")
-                if not reasons[kind] then
-                    reasons[kind], reasons[#reasons + 1] = true, text
-                end
+        for _, reason in ipairs(verdict and verdict ~= "valid" and slot.client.reasons or {}) do
+            local text = tostring(reason)
+            local kind = text:gsub("%d[%d.]*", "N")
+            if not by_kind[kind] then
+                by_kind[kind] = { text = text, slots = 0 }
+                list[#list + 1] = by_kind[kind]
             end
+            by_kind[kind].slots = by_kind[kind].slots + 1
         end
     end
-    return invalid, table.concat(reasons, "; ")
+    return list
 end
 
 -- Reasons to look twice at an arm: failures, a client in doubt, other programs on the machine.
@@ -143,9 +172,8 @@ local function marks(result, slots)
     if result.failed_share > FAILURE_LIMIT then
         mark("%.1f %% of the requests failed", result.failed_share * 100)
     end
-    local invalid, reasons = client_doubts(slots)
-    if invalid > 0 then
-        mark("the client doubts %d of %d slots: %s", invalid, #slots, reasons)
+    for _, doubt in ipairs(client_doubts(slots)) do
+        mark("the load client, in %d of %d slots: %s", doubt.slots, #slots, doubt.text)
     end
     local foreign = #summary.collect(slots, function(slot)
         return (slot.foreign_cpus or 0) > summary.foreign_limit

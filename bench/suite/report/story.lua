@@ -104,6 +104,31 @@ end
 
 local DECIDED = { reproduced = true, reversed = true, same = true, artefact = true }
 
+-- Part of a processor from which a program is named.
+local WORTH_NAMING = 0.02
+
+--- The programs that used the processors beside the measurement, the busiest first: list of {name, share
+-- (processors, mean over all comparisons)}, at most <count>.
+function story.others(record, count)
+    local by_name, list, seen = {}, {}, 0
+    for _, part in ipairs(comparisons(record.documents)) do
+        seen = seen + (part.others and 1 or 0)
+        for _, program in ipairs(part.others or {}) do
+            by_name[program.name] = (by_name[program.name] or 0) + program.cpus
+        end
+    end
+    for name, cpus in pairs(by_name) do
+        list[#list + 1] = cpus / seen >= WORTH_NAMING and { name = name, share = cpus / seen } or nil
+    end
+    table.sort(list, function(a, b)
+        return a.share > b.share or a.share == b.share and a.name < b.name
+    end)
+    for i = #list, count + 1, -1 do
+        list[i] = nil
+    end
+    return list
+end
+
 --- One sentence on how far the figures can be trusted.
 function story.trust(record)
     local noise = {}
@@ -119,7 +144,12 @@ function story.trust(record)
             statistics.median(noise) * 100)
     end
     if count.disturbed > 0 then
-        list[#list + 1] = ("other programs used the processors in %.0f %% of the slots"):format(count.disturbed / count.slots * 100)
+        local names = {}
+        for i, program in ipairs(story.others(record, 3)) do
+            names[i] = ("%s %.0f %%"):format(program.name, program.share * 100)
+        end
+        list[#list + 1] = ("other programs used the processors in %.0f %% of the slots%s"):format(count.disturbed / count.slots * 100,
+            #names > 0 and " (" .. table.concat(names, ", ") .. " of a processor)" or "")
     end
     if count.doubted > 0 then
         list[#list + 1] = ("the load client doubts %.0f %% of them"):format(count.doubted / count.slots * 100)
@@ -134,32 +164,6 @@ function story.trust(record)
     local text = table.concat(list, "; ")
     return text == "" and "Compare ratios, not rates with those of other machines."
         or "Trust: " .. text .. ". Compare ratios, not rates with those of other machines."
-end
-
---- The programs that used the processors beside the measurement, the busiest first: list of {name, share
--- (processors, mean over all slots)}, at most <count>.
-function story.others(record, count)
-    local by_name, list, slots = {}, {}, 0
-    for _, part in ipairs(comparisons(record.documents)) do
-        for _, arm in ipairs(part.arms) do
-            for _, slot in ipairs(arm.slots or {}) do
-                slots = slots + 1
-                for _, program in ipairs(slot.foreign or {}) do
-                    by_name[program.name] = (by_name[program.name] or 0) + program.cpus
-                end
-            end
-        end
-    end
-    for name, cpus in pairs(by_name) do
-        list[#list + 1] = { name = name, share = cpus / slots }
-    end
-    table.sort(list, function(a, b)
-        return a.share > b.share or a.share == b.share and a.name < b.name
-    end)
-    for i = #list, count + 1, -1 do
-        list[i] = nil
-    end
-    return list
 end
 
 local function name_of(part, key)

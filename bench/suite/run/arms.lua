@@ -6,6 +6,7 @@ local http = require("bench.suite.system.http")
 local interrupt = require("bench.suite.system.interrupt")
 local keeper = require("bench.suite.bring_up.keeper")
 local measure = require("bench.suite.measurement.measure")
+local neighbours = require("bench.suite.measurement.neighbours")
 local proc = require("bench.suite.system.proc")
 local process = require("bench.suite.system.process")
 local quiet = require("bench.suite.measurement.quiet")
@@ -29,13 +30,14 @@ local function guarded(work, ...)
 end
 
 -- Process groups of programs that the suite did not start: {name = Lua pattern of command lines}.
+-- The suite itself and the stacks that it runs are never among them.
 local function groups_by_pattern(patterns)
     local groups = {}
     for name, pattern in pairs(patterns or {}) do
         groups[#groups + 1] = { name = name, pids = function()
-            local pids = {}
+            local pids, ours = {}, neighbours.ours()
             for _, pid in ipairs(proc.pids()) do
-                if (proc.command(pid) or ""):find(pattern) then
+                if not ours[pid] and (proc.command(pid) or ""):find(pattern) then
                     pids[#pids + 1] = pid
                 end
             end
@@ -43,6 +45,38 @@ local function groups_by_pattern(patterns)
         end }
     end
     return groups
+end
+
+-- The processes that listen at <address>, when they are on this machine and none of the suite's.
+local function listeners(address)
+    local pids, ours = {}, neighbours.ours()
+    for _, pid in ipairs(http.is_local(address.host) and neighbours.listening(address.port) or {}) do
+        pids[#pids + 1] = not ours[pid] and pid or nil
+    end
+    return pids
+end
+
+-- What the groups of an address miss: processes that listen there and are in none of them, as a line.
+local function unnamed(planned, address, groups)
+    local known, names, count = {}, {}, 0
+    for _, group in ipairs(groups) do
+        for _, pid in ipairs(group.pids()) do
+            known[pid] = true
+        end
+    end
+    for _, pid in ipairs(listeners(address)) do
+        if not known[pid] then
+            count = count + 1
+            names[neighbours.name(pid) or "?"] = true
+        end
+    end
+    local list = {}
+    for name in pairs(names) do
+        list[#list + 1] = name
+    end
+    table.sort(list)
+    return count > 0 and ("%d %s behind %s that no pattern of `processes` names (%s): their processor time is in no figure"):format(count,
+        count == 1 and "process listens" or "processes listen", planned.url, table.concat(list, ", ")) or nil
 end
 
 -- A handle for an address the user gives: nothing is started.
@@ -55,8 +89,15 @@ local function foreign(planned)
     if not answer then
         return nil, ("%s does not answer (%s)"):format(planned.url, tostring(reason))
     end
-    return { url = address.base, pages = {}, path = address.path, logs = {},
-        groups = groups_by_pattern(planned.processes),
+    local groups = groups_by_pattern(planned.processes)
+    local notes = { planned.processes and unnamed(planned, address, groups) or nil }
+    if not planned.processes and #listeners(address) > 0 then
+        -- Without patterns: who listens there, and what they started.
+        groups = { { name = "listening", pids = function()
+            return listeners(address)
+        end } }
+    end
+    return { url = address.base, pages = {}, path = address.path, logs = {}, groups = groups, notes = notes,
         commands = {}, configs = {}, foreign = true }
 end
 
@@ -83,6 +124,7 @@ local function describe(arm, handle, why)
     arm.listen = handle.backlog
     arm.title = handle.title or arm.title
     arm.children_asked = handle.children_asked
+    arm.notes = handle.notes
     arm.fronts = {}
     for _, group in ipairs(handle.groups) do
         arm.fronts[#arm.fronts + 1] = group.front and group.name or nil

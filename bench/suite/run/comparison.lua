@@ -1,6 +1,5 @@
 -- One comparison, in this order: bring every stack up, verify its page, warm up until steady,
--- then rounds; each round measures every arm once, in random order, and one of them twice (the A/A
--- pair of the noise floor). At the end the evidence is read, causes are named, and all is stopped.
+-- then rounds (rounds.lua). At the end the evidence is read, causes are named, and all is stopped.
 
 local posix_signal = require("posix.signal")
 local arms = require("bench.suite.run.arms")
@@ -9,7 +8,7 @@ local files = require("bench.suite.system.files")
 local interrupt = require("bench.suite.system.interrupt")
 local judge = require("bench.suite.analysis.judge")
 local measure = require("bench.suite.measurement.measure")
-local plan = require("bench.suite.run.plan")
+local rounds = require("bench.suite.run.rounds")
 local sample = require("bench.suite.measurement.sample")
 local stack = require("bench.suite.bring_up.stack")
 local summary = require("bench.suite.analysis.summary")
@@ -17,51 +16,13 @@ local tables = require("bench.suite.report.tables")
 
 local comparison = {}
 
--- The arm that is measured twice: the one that most claims are about, the first of equals. Its noise
--- decides over all of them.
-local function twin_of(step, running)
-    local twin, most = running[1], 0
-    for _, entry in ipairs(running) do
-        local count = 0
-        for _, claim in ipairs(step.comparison.claims) do
-            count = count + ((claim.faster == entry.arm.key or claim.slower == entry.arm.key) and 1 or 0)
-        end
-        if count > most then
-            twin, most = entry, count
-        end
-    end
-    return twin
-end
-
-local function rounds(step, running, context, record)
-    if #running == 0 then
-        return
-    end
-    local twin = twin_of(step, running)
-    local slot_plan_s = step.seconds / plan.slots(step)
-    for round = 1, step.rounds do
-        local order = {}
-        for _, entry in ipairs(running) do
-            order[#order + 1] = { entry = entry, twin = false }
-        end
-        order[#order + 1] = { entry = twin, twin = true }
-        for position, item in ipairs(plan.shuffled(order, context.random)) do
-            if not item.entry.arm.ended then
-                arms.measure(step, item.entry, round, item.twin, context).position = position
-            end
-            context.live:advance(slot_plan_s)
-        end
-        record.rounds = round
-    end
-end
-
 local function new_record(step)
     local own = step.comparison
     return {
         kind = "comparison", name = own.name, title = own.title, about = own.about, page = own.page or own.path,
         load = own.load, expect = own.expect, headers = own.headers, published_claims = own.claims,
         slot_s = step.slot_s, slot_requests = step.requests, timeout_s = step.timeout_s,
-        rounds = 0, rounds_planned = step.rounds_planned, arms = {}, complete = false,
+        rounds = 0, rounds_planned = step.rounds_planned, extra_rounds = 0, notes = {}, arms = {}, complete = false,
     }
 end
 
@@ -84,6 +45,9 @@ local function start_all(step, context, record)
             if arms.verify(step, planned, arm, handle) then
                 running[#running + 1] = { arm = arm, handle = handle }
             end
+        end
+        for _, text in ipairs(handle and handle.notes or {}) do
+            record.notes[#record.notes + 1] = ("%s: %s."):format(arm.key, text)
         end
         announce(arm, context)
     end
@@ -152,7 +116,7 @@ function comparison.run(step, context, records)
         for _, entry in ipairs(running) do
             arms.warm_up(step, entry.arm, entry.handle, context)
         end
-        rounds(step, running, context, record)
+        rounds.run(step, running, context, record, context.allowance_s)
         merge_latencies(running, context)
         for _, entry in ipairs(running) do
             local trouble = summary.trouble(entry.arm)

@@ -6,18 +6,19 @@
 
 local plan = {}
 
---- The profiles. limit_s: a run that is behind its plan measures fewer rounds rather than take longer.
--- budget_s: the slot length is chosen so that the whole run takes about this long
+--- The profiles. limit_s: what the planned rounds leave of it goes to open claims; a run that is behind its plan
+-- measures shorter slots, then fewer rounds, rather than take longer. extra_part: without a limit, the
+-- part of a comparison's own time that may go to its open claims (0: none). budget_s: the slot length is chosen so that the whole run takes about this long
 -- (between slot_s.min and slot_s.max). warmup: windows of window_s until three in a row are within
 -- `tolerance` of their mean, at most max_s. own_counts: the documents' own request counts.
 plan.profiles = {
-    default = { rounds = 5, budget_s = 400, limit_s = 415, slot_s = { min = 0.4, max = 1.5 }, tuned = true, experiments = true, program_rounds = 5,
-        warmup = { window_s = 0.3, max_s = 3.0, tolerance = 0.10 } },
-    quick = { rounds = 2, slot_s = { min = 0.2, max = 0.2 }, tuned = false, experiments = false, program_rounds = 1, slow_rounds = 1,
+    default = { rounds = 5, budget_s = 340, limit_s = 450, slot_s = { min = 0.3, max = 1.5 }, tuned = true, experiments = true, program_rounds = 5,
+        warmup = { window_s = 0.2, max_s = 2.4, tolerance = 0.10 } },
+    quick = { rounds = 2, extra_part = 0, slot_s = { min = 0.2, max = 0.2 }, tuned = false, experiments = false, program_rounds = 1, slow_rounds = 1,
         warmup = { window_s = 0.1, max_s = 0.1, tolerance = 0.10 } },
-    thorough = { rounds = 10, slot_s = { min = 3, max = 3 }, tuned = true, experiments = true, program_rounds = 10, slow_rounds = 5,
+    thorough = { rounds = 10, extra_part = 0.5, slot_s = { min = 3, max = 3 }, tuned = true, experiments = true, program_rounds = 10, slow_rounds = 5,
         warmup = { window_s = 1, max_s = 10, tolerance = 0.05 } },
-    documented = { rounds = 3, own_counts = true, slot_s = { min = 1, max = 1 }, tuned = false, experiments = true, program_rounds = 5,
+    documented = { rounds = 3, extra_part = 0, own_counts = true, slot_s = { min = 1, max = 1 }, tuned = false, experiments = true, program_rounds = 5,
         warmup = { window_s = 0.5, max_s = 5, tolerance = 0.05 } },
 }
 
@@ -177,23 +178,46 @@ function plan.build(documents, profile_name, overrides)
         step.seconds = plan.seconds(step)
         total = total + step.seconds
     end
-    return { profile = profile_name, steps = steps, seconds = total, slot_s = slot_s, limit_s = profile.limit_s }
+    return { profile = profile_name, steps = steps, seconds = total, slot_s = slot_s, limit_s = profile.limit_s,
+        extra_part = overrides and overrides.rounds and 0 or profile.extra_part }
 end
 
--- Fewer rounds than these show nothing.
-local FEWEST_ROUNDS = 3
+-- Fewer rounds than these decide no claim, and show nothing where there is none.
+local FEWEST_ROUNDS, FEWEST_WITHOUT_CLAIM = 5, 3
+local SHORTEST_SLOT_S = 0.25
 
---- Rounds for a step of <rounds> when <done_s> of the plan's <total_s> took <spent_s> and all should be
--- over after <limit_s>: as planned while the run keeps up, else in proportion, at least three.
-function plan.affordable_rounds(rounds, done_s, total_s, spent_s, limit_s)
+--- What a step can afford when <done_s> of the plan's <total_s> took <spent_s> and all should be over after
+-- <limit_s>: (rounds, slot_s), as planned while the run keeps up; else shorter slots, and without a
+-- claim fewer rounds.
+function plan.affordable(step, done_s, total_s, spent_s, limit_s)
     if not limit_s or done_s < 30 then
-        return rounds
+        return step.rounds, step.slot_s
     end
     local needed_s, left_s = (total_s - done_s) * spent_s / done_s, math.max(0, limit_s - spent_s)
     if needed_s <= left_s then
-        return rounds
+        return step.rounds, step.slot_s
     end
-    return math.min(rounds, math.max(FEWEST_ROUNDS, math.floor(rounds * left_s / needed_s)))
+    local part = left_s / needed_s
+    local fewest = math.min(step.rounds, #step.comparison.claims > 0 and FEWEST_ROUNDS or FEWEST_WITHOUT_CLAIM)
+    local slot_s = step.slot_s and math.min(step.slot_s, math.max(SHORTEST_SLOT_S, step.slot_s * part))
+    return math.max(fewest, math.floor(step.rounds * part)), slot_s
+end
+
+--- Seconds that the open claims of step <number> may take beyond its planned rounds, when the run has taken
+-- <spent_s> so far: an equal share of what the rest of the plan leaves of the limit, at the pace so far.
+function plan.allowance(the_plan, number, spent_s)
+    local step = the_plan.steps[number]
+    if the_plan.extra_part then
+        return the_plan.extra_part * step.seconds
+    end
+    local done_s, left_s, takers = 0, 0, 0
+    for i, each in ipairs(the_plan.steps) do
+        done_s = done_s + (i <= number and each.seconds or 0)
+        left_s = left_s + (i > number and each.seconds or 0)
+        takers = takers + (i >= number and each.kind == "comparison" and #each.comparison.claims > 0 and 1 or 0)
+    end
+    local pace = math.max(0.5, math.min(2, spent_s / math.max(1, done_s)))
+    return math.max(0, the_plan.limit_s - spent_s - left_s * pace) / math.max(1, takers)
 end
 
 --- <list> in random order; random(n) gives 1..n. A new list (Fisher and Yates).

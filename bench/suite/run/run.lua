@@ -12,6 +12,7 @@ local process = require("bench.suite.system.process")
 local report = require("bench.suite.report.report")
 local results = require("bench.suite.report.results")
 local stack = require("bench.suite.bring_up.stack")
+local story = require("bench.suite.report.story")
 local summary = require("bench.suite.analysis.summary")
 
 local run = {}
@@ -82,8 +83,13 @@ local function mark_disturbance(record)
         end
     end
     if slots > 0 and disturbed / slots > 0.1 then
-        record.marks[#record.marks + 1] = ("other programs used the processors in %.0f %% of the slots: "
-            .. "these figures describe a shared machine"):format(disturbed / slots * 100)
+        local names = {}
+        for i, program in ipairs(story.others(record, 3)) do
+            names[i] = ("%s (%.0f %% of a processor)"):format(program.name, program.share * 100)
+        end
+        record.marks[#record.marks + 1] = ("other programs used the processors in %.0f %% of the slots%s: "
+            .. "these figures describe a shared machine"):format(disturbed / slots * 100,
+            #names > 0 and ", most of all " .. table.concat(names, ", ") or "")
     end
 end
 
@@ -109,7 +115,8 @@ end
 local function announce(the_plan, view, record)
     local facts = record.machine
     view:line(("%s, %s, %s"):format(facts.cpu or "unknown processor", facts.processors, facts.kernel))
-    view:line(("profile %s: %d steps, %s planned"):format(the_plan.profile, #the_plan.steps, live.clock(the_plan.seconds)))
+    view:line(("profile %s: %d steps, %s planned%s"):format(the_plan.profile, #the_plan.steps, live.clock(the_plan.seconds),
+        the_plan.limit_s and (", at most %s with more rounds for open claims"):format(live.clock(the_plan.limit_s)) or ""))
     for _, mark in ipairs(record.marks) do
         view:line("note: " .. mark)
     end
@@ -139,10 +146,13 @@ function run.all(options)
     announce(the_plan, context.live, record)
     local began = process.now()
     local ok, failure = interrupt.attempt(function()
-        for _, step in ipairs(the_plan.steps) do
+        for number, step in ipairs(the_plan.steps) do
             local before = context.live.done_s
             if step.kind == "comparison" then
-                step.rounds = plan.affordable_rounds(step.rounds, before, the_plan.seconds, process.now() - began, the_plan.limit_s)
+                step.rounds, step.slot_s = plan.affordable(step, before, the_plan.seconds, process.now() - began, the_plan.limit_s)
+            end
+            context.allowance_s = function()
+                return plan.allowance(the_plan, number, process.now() - began)
             end
             local parts, step_began = document_record(record, step.document).parts, process.now()
             CARRY_OUT[step.kind](step, context, parts)

@@ -30,6 +30,11 @@ function http.split(url)
     return { host = host, port = port, base = ("http://%s:%d"):format(shown, port), path = path ~= "" and path or nil }
 end
 
+--- Is <host> this machine, by its name or a loopback address?
+function http.is_local(host)
+    return host == "localhost" or host == "::1" or host:match("^127%.%d+%.%d+%.%d+$") ~= nil
+end
+
 -- A connected socket to the first address of <host> that takes the connection.
 local function open(host, port, timeout_s)
     local list, unknown = socket.getaddrinfo(host, tostring(port), { family = socket.AF_UNSPEC, socktype = socket.SOCK_STREAM })

@@ -58,7 +58,7 @@ function proc.field(text, name)
     return tonumber((("\n" .. text):match("\n" .. name .. ":%s*(%d+)")))
 end
 
--- Numbers of the folders in <path> that are named by a number.
+--- Numbers of the entries of <path> that are named by a number.
 local function numbers_in(path)
     local list = {}
     local ok, iterate, state = pcall(dirent.files, path)
@@ -73,6 +73,8 @@ local function numbers_in(path)
     end
     return list
 end
+
+proc.numbers_in = numbers_in
 
 -- Adds a thread's run time in nanoseconds (schedstat, much finer than ticks) and its switches.
 local function add_thread(folder, totals)

@@ -86,9 +86,18 @@ t.like(keys(true), "nginx%-lua,nginx%-lua %(tuned%)", "a stack is planned as doc
 t.ok(not keys(false):find("(tuned)", 1, true), "without the tuned variants they are not planned")
 t.like(keys(false), "nginx%-floor", "the references stay")
 
-t.is(plan.affordable_rounds(5, 100, 400, 110, 480), 5, "a run that keeps up measures all its rounds")
-t.is(plan.affordable_rounds(5, 100, 400, 170, 480), 3, "one that is behind measures fewer, at least three")
-t.is(plan.affordable_rounds(5, 100, 400, 1000, nil), 5, "without a limit nothing is cut")
+local function affordable(claims, ...)
+    return ("%d %.2f"):format(plan.affordable({ rounds = 5, slot_s = 0.4, comparison = { claims = claims } }, ...))
+end
+t.is(affordable({}, 100, 400, 110, 480), "5 0.40", "a run that keeps up measures all its rounds")
+t.is(affordable({ 1 }, 100, 400, 170, 480), "5 0.25", "one that is behind measures shorter slots, five where a claim is judged")
+t.is(affordable({}, 100, 400, 170, 480), "3 0.25", "and fewer, at least three, where none is")
+t.is(affordable({}, 100, 400, 1000, nil), "5 0.40", "without a limit nothing is cut")
+local spare = { limit_s = 100, steps = { { kind = "comparison", seconds = 20, comparison = { claims = { 1 } } },
+    { kind = "comparison", seconds = 20, comparison = { claims = {} } }, { kind = "comparison", seconds = 20, comparison = { claims = { 1 } } } } }
+t.is(plan.allowance(spare, 1, 20), 20, "what the plan leaves of the limit is shared by the comparisons with claims")
+t.is(plan.allowance(spare, 3, 60), 40, "the last one gets what is left")
+t.is(plan.allowance(spare, 1, 90), 0, "a run that is late buys no more rounds")
 
 -- Shuffling: a permutation, and every order comes up.
 math.randomseed(7)
